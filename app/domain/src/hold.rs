@@ -1,0 +1,156 @@
+//! Holds: the lease on a set of seats that becomes an order.
+
+use crate::ids::{AccountId, OrderId, PerformanceId, SeatNo};
+use crate::money::Money;
+use crate::refusal::{Code, Refusal};
+use crate::time::Millis;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
+
+/// Most seats in one request, whatever the limit of the sale: bounds the work of one script.
+pub const SEATS_PER_HOLD_MAX: usize = 20;
+/// Longest idempotency key, in bytes.
+pub const KEY_MAX_BYTES: usize = 64;
+
+/// The state of one seat: the value of its byte in Redis and of its two bits in a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[repr(u8)]
+pub enum SeatState {
+    /// Can be held.
+    Available = 0,
+    /// In somebody's hold.
+    Held = 1,
+    /// Sold.
+    Sold = 2,
+    /// Not for sale.
+    Blocked = 3,
+}
+
+impl SeatState {
+    /// The state of a byte; anything unknown counts as blocked, the safe side.
+    pub fn from_byte(byte: u8) -> Self {
+        match byte & 3 {
+            0 => Self::Available,
+            1 => Self::Held,
+            2 => Self::Sold,
+            _ => Self::Blocked,
+        }
+    }
+}
+
+/// The id of a hold, and of its order: derived from account, performance and idempotency key, so
+/// that the same request always means the same hold, on whichever process it arrives.
+pub fn hold_id(account: AccountId, performance: PerformanceId, key: &str) -> OrderId {
+    let mut hash = Sha256::new();
+    hash.update(b"stararena hold 1");
+    hash.update(account.0.as_bytes());
+    hash.update(performance.0.as_bytes());
+    hash.update(key.as_bytes());
+    let bytes: [u8; 32] = hash.finalize().into();
+    let mut id = [0u8; 16];
+    id.copy_from_slice(&bytes[..16]);
+    // RFC 9562, version 8: a UUID of the application's own making.
+    OrderId(uuid::Builder::from_custom_bytes(id).into_uuid())
+}
+
+/// A checked request for seats: sorted, without repetition, within bounds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HoldRequest {
+    /// The seats, ascending.
+    pub seats: Vec<SeatNo>,
+    /// The client's idempotency key.
+    pub key: String,
+}
+
+impl HoldRequest {
+    /// Checks seats and key.
+    ///
+    /// # Errors
+    /// `invalid_input` names the field; `limit_exceeded` when more seats than `limit` are asked for.
+    pub fn new(mut seats: Vec<SeatNo>, key: &str, limit: u32) -> Result<Self, Refusal> {
+        let invalid = |message: String| Refusal::new(Code::InvalidInput, message);
+        if key.is_empty() || key.len() > KEY_MAX_BYTES || !key.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(invalid(format!("key: 1 to {KEY_MAX_BYTES} printable ASCII characters are expected")));
+        }
+        seats.sort_unstable();
+        if seats.is_empty() {
+            return Err(invalid("seats: at least one seat is expected".to_owned()));
+        }
+        if let Some(pair) = seats.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(invalid(format!("seats: seat {} is named twice", pair[0])));
+        }
+        if seats.len() > SEATS_PER_HOLD_MAX || seats.len() > limit as usize {
+            return Err(Refusal::new(Code::LimitExceeded, format!("at most {limit} seats can be bought by one account")));
+        }
+        Ok(Self { seats, key: key.to_owned() })
+    }
+}
+
+/// Where a hold stands in Redis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldState {
+    /// Leased; may be given back, taken over after its expiry, or paid.
+    Held,
+    /// A payment runs: ends only when its order does.
+    Paying,
+    /// Being ended by the sweeper: can't be paid any more.
+    Closing,
+    /// Sold.
+    Sold,
+    /// Ended; kept for a day, so that a repeated request is told so.
+    Closed,
+}
+
+/// The answer to a hold.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Hold and order.
+    pub order: OrderId,
+    /// The seats.
+    pub seats: Vec<SeatNo>,
+    /// When the lease ends.
+    pub expires: Millis,
+    /// What the order will cost.
+    pub total: Money,
+}
+
+/// The longest a hold can live: its time, one deadline of the provider and the grace after it.
+pub fn hold_cap_ms(hold_ttl_ms: i64, provider_deadline_ms: i64, grace_ms: i64) -> i64 {
+    hold_ttl_ms.saturating_add(provider_deadline_ms).saturating_add(grace_ms)
+}
+
+/// A nil id for places where the stores need one and there is none (an ended list, a blocked seat).
+pub const NO_ORDER: OrderId = OrderId(Uuid::nil());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_request_is_the_same_hold_and_any_other_is_not() {
+        let (a, b) = (AccountId(Uuid::from_u128(1)), AccountId(Uuid::from_u128(2)));
+        let (p, q) = (PerformanceId(Uuid::from_u128(3)), PerformanceId(Uuid::from_u128(4)));
+        assert_eq!(hold_id(a, p, "k"), hold_id(a, p, "k"));
+        for other in [hold_id(b, p, "k"), hold_id(a, q, "k"), hold_id(a, p, "l")] {
+            assert_ne!(hold_id(a, p, "k"), other);
+        }
+    }
+
+    #[test]
+    fn forged_quantities_are_refused() {
+        let seats = |list: &[u32]| list.iter().copied().map(SeatNo).collect::<Vec<_>>();
+        assert_eq!(HoldRequest::new(seats(&[3, 1]), "k", 4).unwrap().seats, seats(&[1, 3]));
+        assert_eq!(HoldRequest::new(seats(&[]), "k", 4).unwrap_err().code, Code::InvalidInput);
+        assert_eq!(HoldRequest::new(seats(&[1, 1]), "k", 4).unwrap_err().code, Code::InvalidInput);
+        assert_eq!(HoldRequest::new(seats(&[1, 2, 3]), "k", 2).unwrap_err().code, Code::LimitExceeded);
+        assert_eq!(HoldRequest::new(seats(&[1]), "", 2).unwrap_err().code, Code::InvalidInput);
+        assert_eq!(HoldRequest::new(seats(&[1]), "a b", 2).unwrap_err().code, Code::InvalidInput);
+    }
+
+    #[test]
+    fn the_cap_is_time_deadline_and_grace() {
+        assert_eq!(hold_cap_ms(900_000, 600_000, 30_000), 1_530_000);
+    }
+}

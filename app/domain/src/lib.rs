@@ -1,0 +1,26 @@
+//! The rules of StarArena and the types that travel between browser, server and stores.
+//!
+//! Everything here is a function of its arguments: there is no I/O, no clock and no source of
+//! randomness. `now`, ids and seeds come in as values, so that every rule can be tested by itself
+//! and runs unchanged in the browser and on the server.
+//!
+//! **Architecture invariant:** this crate depends on no runtime, no store and no web framework.
+
+pub mod account;
+pub mod catalog;
+pub mod hold;
+pub mod ids;
+pub mod live;
+pub mod money;
+pub mod order;
+pub mod queue;
+pub mod refusal;
+pub mod ticket;
+pub mod time;
+pub mod token;
+pub mod venue;
+
+pub use ids::{AccountId, AttemptId, EventId, OrderId, OrganizationId, PerformanceId, PlanId, SeatNo, SessionId, TicketId};
+pub use money::{Currency, Money};
+pub use refusal::{Code, Refusal};
+pub use time::{Millis, ZonedTime};

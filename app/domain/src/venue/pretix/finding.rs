@@ -1,0 +1,243 @@
+//! What an import has to say, with a stable code and the exact path.
+//!
+//! Owns the table that decides, per mode, what refuses a file and what is only told.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{MAX_FINDINGS, Mode};
+
+/// The kind of a finding; its text form is stable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Code {
+    /// The text is no JSON; the path gives line and column.
+    JsonSyntax,
+    /// More bytes than an import takes.
+    FileTooLarge,
+    /// More seats, rows, sections, … than a plan may hold.
+    LimitExceeded,
+    /// A text longer than a label may be.
+    TextTooLong,
+    /// The same key twice in one object: which one is meant?
+    RepeatedKey,
+    /// A value of another JSON type than the schema says.
+    WrongType,
+    /// A number where the schema wants a string.
+    NumberAsText,
+    /// A `null` where the schema has none.
+    NullValue,
+    /// A property that the schema does not know.
+    UnknownProperty,
+    /// A property that nothing can stand in for.
+    MissingProperty,
+    /// A missing property that a default stood in for.
+    DefaultUsed,
+    /// A number that is out of range.
+    NumberOutOfRange,
+    /// A size that is not a whole number.
+    SizeNotInteger,
+    /// A size that is zero or negative.
+    SizeNotPositive,
+    /// A radius that is zero or negative.
+    RadiusNotPositive,
+    /// A value outside the list of allowed ones.
+    UnknownValue,
+    /// A start direction that has no meaning here.
+    StartDirectionUnknown,
+    /// A shape without the object of its name.
+    ShapeObjectMissing,
+    /// An object of another shape than the one named.
+    ShapeObjectUnused,
+    /// An area without anything to draw.
+    AreaWithoutShape,
+    /// A seat without a guid.
+    GuidEmpty,
+    /// A guid that the schema's pattern refuses.
+    GuidMalformed,
+    /// A guid that several seats share.
+    GuidRepeated,
+    /// A UUID that several objects share.
+    UuidRepeated,
+    /// A seat of a category that the file does not declare.
+    CategoryUndeclared,
+    /// Two categories of one name.
+    CategoryRepeated,
+    /// A category without a seat.
+    CategoryUnused,
+    /// Two seats drawn over each other.
+    SeatsOverlap,
+    /// A seat outside the sheet.
+    SeatOutsideSize,
+    /// The search for overlaps was given up.
+    OverlapCheckIncomplete,
+}
+
+impl Code {
+    /// The stable text form.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::JsonSyntax => "json-syntax",
+            Self::FileTooLarge => "file-too-large",
+            Self::LimitExceeded => "limit-exceeded",
+            Self::TextTooLong => "text-too-long",
+            Self::RepeatedKey => "repeated-key",
+            Self::WrongType => "wrong-type",
+            Self::NumberAsText => "number-as-text",
+            Self::NullValue => "null-value",
+            Self::UnknownProperty => "unknown-property",
+            Self::MissingProperty => "missing-property",
+            Self::DefaultUsed => "default-used",
+            Self::NumberOutOfRange => "number-out-of-range",
+            Self::SizeNotInteger => "size-not-integer",
+            Self::SizeNotPositive => "size-not-positive",
+            Self::RadiusNotPositive => "radius-not-positive",
+            Self::UnknownValue => "unknown-value",
+            Self::StartDirectionUnknown => "start-direction-unknown",
+            Self::ShapeObjectMissing => "shape-object-missing",
+            Self::ShapeObjectUnused => "shape-object-unused",
+            Self::AreaWithoutShape => "area-without-shape",
+            Self::GuidEmpty => "guid-empty",
+            Self::GuidMalformed => "guid-malformed",
+            Self::GuidRepeated => "guid-repeated",
+            Self::UuidRepeated => "uuid-repeated",
+            Self::CategoryUndeclared => "category-undeclared",
+            Self::CategoryRepeated => "category-repeated",
+            Self::CategoryUnused => "category-unused",
+            Self::SeatsOverlap => "seats-overlap",
+            Self::SeatOutsideSize => "seat-outside-size",
+            Self::OverlapCheckIncomplete => "overlap-check-incomplete",
+        }
+    }
+
+    /// Whether the file is refused for it.
+    #[must_use]
+    pub const fn refuses(self, mode: Mode) -> bool {
+        match self {
+            // Taking these would mean to guess or to lose something.
+            Self::JsonSyntax
+            | Self::FileTooLarge
+            | Self::LimitExceeded
+            | Self::TextTooLong
+            | Self::RepeatedKey
+            | Self::WrongType
+            | Self::MissingProperty
+            | Self::NumberOutOfRange => true,
+            // The schema, or uniqueness: repaired where that is allowed.
+            Self::NumberAsText
+            | Self::NullValue
+            | Self::UnknownProperty
+            | Self::SizeNotInteger
+            | Self::UnknownValue
+            | Self::ShapeObjectMissing
+            | Self::GuidEmpty
+            | Self::GuidMalformed
+            | Self::GuidRepeated
+            | Self::CategoryUndeclared
+            | Self::CategoryRepeated => matches!(mode, Mode::Strict),
+            // The schema allows these.
+            Self::DefaultUsed
+            | Self::SizeNotPositive
+            | Self::RadiusNotPositive
+            | Self::StartDirectionUnknown
+            | Self::ShapeObjectUnused
+            | Self::AreaWithoutShape
+            | Self::UuidRepeated
+            | Self::CategoryUnused
+            | Self::SeatsOverlap
+            | Self::SeatOutsideSize
+            | Self::OverlapCheckIncomplete => false,
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One thing that an import has to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// Where, such as `zones[0].rows[3].seats[7].seat_guid`; empty for the whole file.
+    pub path: String,
+    /// What kind.
+    pub code: Code,
+    /// The particulars, in words.
+    pub message: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.path.is_empty() { "plan" } else { &self.path };
+        write!(f, "{place}: {} [{}]", self.message, self.code)
+    }
+}
+
+/// Why a file was refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub struct ImportErrors {
+    /// All that refuses it.
+    pub errors: Vec<Finding>,
+    /// What would only have been told.
+    pub warnings: Vec<Finding>,
+    /// Errors beyond [`MAX_FINDINGS`].
+    pub errors_left_out: usize,
+}
+
+impl fmt::Display for ImportErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let count = self.errors.len() + self.errors_left_out;
+        write!(f, "the plan was refused: {count} problem{}", if count == 1 { "" } else { "s" })?;
+        for error in &self.errors {
+            write!(f, "\n{error}")?;
+        }
+        if self.errors_left_out > 0 {
+            write!(f, "\nand {} more", self.errors_left_out)?;
+        }
+        Ok(())
+    }
+}
+
+/// Findings while they gather.
+pub(super) struct Findings {
+    mode: Mode,
+    errors: Vec<Finding>,
+    warnings: Vec<Finding>,
+    errors_left_out: usize,
+    warnings_left_out: usize,
+}
+
+impl Findings {
+    pub(super) fn new(mode: Mode) -> Self {
+        Self { mode, errors: Vec::new(), warnings: Vec::new(), errors_left_out: 0, warnings_left_out: 0 }
+    }
+
+    pub(super) fn add(&mut self, code: Code, path: String, message: String) {
+        let (list, left_out) = if code.refuses(self.mode) {
+            (&mut self.errors, &mut self.errors_left_out)
+        } else {
+            (&mut self.warnings, &mut self.warnings_left_out)
+        };
+        if list.len() < MAX_FINDINGS {
+            list.push(Finding { path, code, message });
+        } else {
+            *left_out += 1;
+        }
+    }
+
+    pub(super) fn has_errors(&self) -> bool {
+        !self.errors.is_empty()
+    }
+
+    pub(super) fn into_errors(self) -> ImportErrors {
+        ImportErrors { errors: self.errors, warnings: self.warnings, errors_left_out: self.errors_left_out }
+    }
+
+    pub(super) fn into_warnings(self) -> (Vec<Finding>, usize) {
+        (self.warnings, self.warnings_left_out)
+    }
+}

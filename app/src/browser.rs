@@ -1,0 +1,46 @@
+//! What only a browser has: its clock, its randomness, its storage. Called from effects and event
+//! handlers, never while a view is built.
+
+use leptos::prelude::window;
+use wasm_bindgen::UnwrapThrowExt as _;
+
+/// Milliseconds of a clock that never jumps, from an arbitrary zero.
+pub(crate) fn monotonic_ms() -> f64 {
+    window().performance().expect_throw("every browser that runs WASM has this clock").now()
+}
+
+/// A number from 0 to 1, for spreading requests; not for secrets.
+pub(crate) fn spread() -> f64 {
+    js_sys::Math::random()
+}
+
+/// A value kept for this tab under `key`; made by `fresh` when there is none, or storage is off.
+pub(crate) fn kept_for_tab(key: &str, fresh: impl FnOnce() -> String) -> String {
+    let Ok(Some(storage)) = window().session_storage() else { return fresh() };
+    if let Ok(Some(value)) = storage.get_item(key) {
+        return value;
+    }
+    let value = fresh();
+    // A full or forbidden storage only means that a reload makes a new value.
+    drop(storage.set_item(key, &value));
+    value
+}
+
+/// Forgets what [`kept_for_tab`] kept.
+pub(crate) fn forget_for_tab(key: &str) {
+    if let Ok(Some(storage)) = window().session_storage() {
+        drop(storage.remove_item(key));
+    }
+}
+
+/// A random UUID; falls back to weaker randomness outside a secure context.
+pub(crate) fn random_uuid() -> String {
+    let crypto = window().crypto().ok().filter(|c| js_sys::Reflect::has(c, &"randomUUID".into()).unwrap_or(false));
+    crypto.map_or_else(|| format!("{:x}-{:x}", monotonic_ms().to_bits(), spread().to_bits()), |c| c.random_uuid())
+}
+
+/// Leaves for another site.
+pub(crate) fn leave_for(url: &str) {
+    // A refused navigation leaves the page as it is, with its button.
+    drop(window().location().set_href(url));
+}

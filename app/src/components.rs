@@ -1,0 +1,9 @@
+//! Parts that several pages share. A component here belongs to no feature and calls no use-case.
+
+pub mod chrome;
+pub mod countdown;
+pub mod cover;
+pub mod icon;
+pub mod missing;
+pub mod notice;
+pub mod phase;

@@ -1,0 +1,111 @@
+//! The frame of every page: header with the sign-in, footer with the language switch.
+
+use super::icon::{Icon, Sign};
+use crate::i18n::{Locale, td_string};
+use crate::lang::lang;
+use crate::session::{SignOut, use_visitor};
+use domain::account::Me;
+use leptos::prelude::*;
+use leptos_i18n::Locale as _;
+use leptos_router::{
+    NavigateOptions,
+    hooks::{use_location, use_navigate},
+};
+
+/// Brand, orders, and who is signed in.
+#[component]
+pub fn Header() -> impl IntoView {
+    let (lang, visitor) = (lang(), use_visitor());
+    view! {
+        <a class="skip" href="#main">{td_string!(lang, common.skip)}</a>
+        <header class="header">
+            <a class="brand" href="/" aria-label="StarArena">
+                <svg class="brand-mark" viewBox="0 0 32 32" width="28" height="28" aria-hidden="true" focusable="false">
+                    <path class="brand-beam" d="M14 3h4l10 20H4z"></path>
+                    <path class="brand-stage" d="M4 23a12 3.5 0 0024 0 12 3.5 0 00-24 0z"></path>
+                </svg>
+                <span>"StarArena"</span>
+            </a>
+            <nav class="header-nav" aria-label=td_string!(lang, common.nav)>
+                <Suspense>
+                    {move || visitor.me().map(|me| match me {
+                        Some(me) => view! { <SignedIn me/> }.into_any(),
+                        None => view! { <Guest/> }.into_any(),
+                    })}
+                </Suspense>
+            </nav>
+        </header>
+        <Suspense>
+            {move || {
+                visitor.me().flatten().filter(|me| !me.verified).map(|me| view! {
+                    <div class="confirm-hint" data-testid="confirm-hint">
+                        <Sign icon=Icon::Mail/>
+                        <p>
+                            {td_string!(lang, common.confirm_hint, email = me.email)}
+                            " "
+                            <a href="/confirm">{td_string!(lang, common.confirm_hint_link)}</a>
+                        </p>
+                    </div>
+                })
+            }}
+        </Suspense>
+    }
+}
+
+#[component]
+fn SignedIn(me: Me) -> impl IntoView {
+    let (lang, visitor) = (lang(), use_visitor());
+    let sign_out = ServerAction::<SignOut>::new();
+    let navigate = use_navigate();
+    Effect::new(move |_| {
+        if matches!(sign_out.value().get(), Some(Ok(()))) {
+            visitor.changed();
+            navigate("/", NavigateOptions::default());
+        }
+    });
+    view! {
+        <span class="header-who" data-testid="who">{me.email}</span>
+        <a href="/orders">{td_string!(lang, common.my_orders)}</a>
+        <ActionForm action=sign_out>
+            <button class="link" type="submit">{td_string!(lang, common.sign_out)}</button>
+        </ActionForm>
+    }
+}
+
+#[component]
+fn Guest() -> impl IntoView {
+    let lang = lang();
+    let path = use_location().pathname;
+    let next = move || match path.get().as_str() {
+        "/" | "/sign-in" | "/sign-up" | "/confirm" => "/sign-in".to_owned(),
+        path => format!("/sign-in?next={path}"),
+    };
+    view! { <a href=next data-testid="sign-in-link">{td_string!(lang, common.sign_in)}</a> }
+}
+
+/// What this is, and the language switch: a form, so that it works without JavaScript.
+#[component]
+pub fn Footer() -> impl IntoView {
+    let lang = lang();
+    let location = use_location();
+    let next = move || {
+        let query = location.search.get();
+        let path = location.pathname.get();
+        if query.is_empty() { path } else { format!("{path}?{}", query.trim_start_matches('?')) }
+    };
+    // Each language is named in itself, for those who can't read the present one.
+    let (other, name) = match lang {
+        Locale::en => (Locale::zh, "中文"),
+        Locale::zh => (Locale::en, "English"),
+    };
+    view! {
+        <footer class="footer">
+            <p>{td_string!(lang, common.footer)}</p>
+            <form action="/api/language" method="post">
+                <input type="hidden" name="language" value=other.as_str()/>
+                <input type="hidden" name="next" value=next/>
+                <button class="link" type="submit" lang=other.as_str() data-testid="language">{name}</button>
+            </form>
+        </footer>
+    }
+}

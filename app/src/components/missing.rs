@@ -1,0 +1,57 @@
+//! Pages that aren't there, and pages that can't be shown right now.
+
+use crate::error::AppError;
+use crate::i18n::td_string;
+use crate::lang::lang;
+use crate::response;
+use domain::Code;
+use leptos::prelude::*;
+use leptos_meta::Title;
+
+/// "There is nothing here": also for what belongs to somebody else.
+#[component]
+pub fn Missing() -> impl IntoView {
+    response::page_status(404);
+    let lang = lang();
+    view! {
+        <Title text=td_string!(lang, common.missing_title)/>
+        <section class="column dead-end">
+            <h1>{td_string!(lang, common.missing_title)}</h1>
+            <p>{td_string!(lang, common.missing_text)}</p>
+            <p><a class="button" href="/">{td_string!(lang, common.missing_link)}</a></p>
+        </section>
+    }
+}
+
+/// A page whose data could not be had: says why, and what to do.
+#[component]
+pub fn Failure(
+    /// Why.
+    error: AppError,
+    /// This page, to come back to after signing in.
+    #[prop(into)]
+    back: String,
+) -> impl IntoView {
+    let lang = lang();
+    if error.code() == Code::NotFound {
+        return view! { <Missing/> }.into_any();
+    }
+    response::page_status(error.code().http_status());
+    let sign_in = error.code() == Code::SignInRequired;
+    view! {
+        <Title text=td_string!(lang, common.failure_title)/>
+        <section class="column dead-end" data-testid="failure" data-code=error.code().as_str()>
+            <h1>{if sign_in { td_string!(lang, common.sign_in_first) } else { td_string!(lang, common.failure_title) }}</h1>
+            <p>{error.text(lang)}</p>
+            <p>
+                {if sign_in {
+                    view! { <a class="button button-accent" href=format!("/sign-in?next={back}")>{td_string!(lang, common.sign_in)}</a> }
+                        .into_any()
+                } else {
+                    view! { <a class="button" rel="external" href=back>{td_string!(lang, common.try_again)}</a> }.into_any()
+                }}
+            </p>
+        </section>
+    }
+    .into_any()
+}

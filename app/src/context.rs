@@ -1,0 +1,175 @@
+//! Who calls, and how to answer: the border between a request and the use-cases. Server only.
+//!
+//! The server puts a [`Caller`] into each request's extensions and the [`Backend`] into the context.
+
+use crate::error::AppError;
+use backend::{Backend, Client};
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use cookie::{Cookie, SameSite, time::Duration};
+use domain::{Code, PerformanceId, account::Me, account::Session, queue::QueueTicket};
+use http::{HeaderValue, header, request::Parts};
+use leptos::prelude::use_context;
+use leptos_axum::ResponseOptions;
+use std::sync::Arc;
+
+/// Name of the cookie that carries the session.
+pub const SESSION_COOKIE: &str = "sa-session";
+/// Name of the cookie that carries the chosen language.
+pub const LANG_COOKIE: &str = "sa-lang";
+/// How long a chosen language is kept.
+const LANG_COOKIE_DAYS: i64 = 365;
+/// How long a session cookie lives; the signed session inside ends when the stores say so.
+const SESSION_COOKIE_DAYS: i64 = 30;
+/// How long the cookies of a queue live: longer than any on-sale.
+const QUEUE_COOKIE_DAYS: i64 = 7;
+
+/// Where server functions are: tells a call of the API from the rendering of a page.
+const API_PREFIX: &str = "/api/";
+
+/// What the edge knows about a request.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The verified session, if there is one.
+    pub session: Option<Session>,
+    /// Whom the rate limits count.
+    pub client: Client,
+    /// Name and value of each cookie that came along.
+    pub cookies: Vec<(String, String)>,
+}
+
+impl From<backend::Error> for AppError {
+    /// A use-case's error as its caller sees it. Faults are reported here, once, with their causes.
+    fn from(error: backend::Error) -> Self {
+        if !error.is_refusal() {
+            let causes = std::iter::successors(std::error::Error::source(&error), |e| e.source()).map(ToString::to_string).collect::<Vec<_>>();
+            tracing::error!(error = %error, causes = causes.join(": "), "a use-case failed");
+        }
+        Self::from(error.refusal())
+    }
+}
+
+/// The use-cases.
+///
+/// # Errors
+/// `internal` when the server was put together without them.
+pub fn backend() -> Result<Arc<Backend>, AppError> {
+    use_context::<Arc<Backend>>().ok_or_else(|| AppError::new(Code::Internal, "the server was started without its use-cases"))
+}
+
+/// What the edge knows about this request; `None` while the routes are listed at start.
+pub fn caller() -> Option<Caller> {
+    use_context::<Parts>()?.extensions.get::<Caller>().cloned()
+}
+
+/// Whom the rate limits count.
+///
+/// # Errors
+/// `internal` when the edge put no caller into the request.
+pub fn client() -> Result<Client, AppError> {
+    caller().map(|caller| caller.client).ok_or_else(|| AppError::new(Code::Internal, "the request carries no caller"))
+}
+
+/// The session.
+///
+/// # Errors
+/// `sign_in_required` when nobody is signed in.
+pub fn session() -> Result<Session, AppError> {
+    caller().and_then(|caller| caller.session).ok_or_else(|| AppError::new(Code::SignInRequired, "sign in first"))
+}
+
+/// The signed-in person, as pages see it.
+pub fn me_of(session: &Session) -> Me {
+    Me { account: session.account, email: session.email.clone(), verified: session.verified, role: session.role }
+}
+
+/// Whether a server function is being called over HTTP, rather than during the rendering of a page.
+pub fn is_api_call() -> bool {
+    use_context::<Parts>().is_some_and(|parts| parts.uri.path().starts_with(API_PREFIX))
+}
+
+/// Whether the caller is a form of a page without JavaScript: it gets a redirect instead of a body.
+pub fn is_form_post() -> bool {
+    use_context::<Parts>().is_some_and(|parts| {
+        parts.headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).is_some_and(|accept| accept.contains("text/html"))
+    })
+}
+
+/// The value of the cookie of that name.
+pub fn cookie(name: &str) -> Option<String> {
+    caller()?.cookies.into_iter().find(|(found, _)| found == name).map(|(_, value)| value)
+}
+
+/// The chosen language, else what the browser asks for, in the form of an Accept-Language header.
+pub fn preferred_languages() -> Option<String> {
+    let header = || {
+        let parts = use_context::<Parts>()?;
+        parts.headers.get(header::ACCEPT_LANGUAGE)?.to_str().ok().map(str::to_owned)
+    };
+    use_context::<Arc<Backend>>().and_then(|backend| cookie(&backend.cookie_name(LANG_COOKIE))).or_else(header)
+}
+
+/// Language of texts that the server writes for this caller, such as mails: `en` or `zh`.
+pub fn mail_lang() -> &'static str {
+    if preferred_languages().is_some_and(|list| list.to_ascii_lowercase().starts_with("zh")) { "zh" } else { "en" }
+}
+
+/// Sends a form without JavaScript onward; a page with JavaScript decides by itself.
+pub fn redirect_form(target: &str) {
+    if is_form_post() && HeaderValue::from_str(target).is_ok() {
+        leptos_axum::redirect(target);
+    }
+}
+
+/// Name of the cookie that carries the place in a performance's queue.
+pub fn queue_cookie(performance: PerformanceId) -> String {
+    format!("sa-q-{}", performance.simple())
+}
+
+/// Name of the cookie that carries the pass of a performance.
+pub fn pass_cookie(performance: PerformanceId) -> String {
+    format!("sa-p-{}", performance.simple())
+}
+
+fn set_cookie(name: String, value: String, days: i64, readable: bool) {
+    let Some(options) = use_context::<ResponseOptions>() else { return };
+    let secure = name.starts_with("__Host-");
+    let cookie = Cookie::build((name, value))
+        .path("/")
+        .http_only(!readable)
+        .secure(secure)
+        .same_site(SameSite::Lax)
+        .max_age(Duration::days(days))
+        .build();
+    if let Ok(value) = HeaderValue::from_str(&cookie.to_string()) {
+        options.append_header(header::SET_COOKIE, value);
+    }
+}
+
+/// Keeps the session in the browser.
+pub fn set_session(backend: &Backend, token: String) {
+    set_cookie(backend.cookie_name(SESSION_COOKIE), token, SESSION_COOKIE_DAYS, false);
+}
+
+/// Takes the session out of the browser.
+pub fn clear_session(backend: &Backend) {
+    set_cookie(backend.cookie_name(SESSION_COOKIE), String::new(), 0, false);
+}
+
+/// Keeps the chosen language in the browser.
+pub fn set_lang(backend: &Backend, lang: &str) {
+    set_cookie(backend.cookie_name(LANG_COOKIE), lang.to_owned(), LANG_COOKIE_DAYS, true);
+}
+
+/// Keeps a queue ticket or a pass in the browser.
+pub fn set_queue_cookie(backend: &Backend, name: &str, value: String) {
+    set_cookie(backend.cookie_name(name), value, QUEUE_COOKIE_DAYS, false);
+}
+
+/// The arrival number in the caller's own queue ticket, for display only: the signature is verified
+/// when the ticket is exchanged.
+pub fn shown_arrival(backend: &Backend, session: &Session, performance: PerformanceId) -> Option<u32> {
+    let token = cookie(&backend.cookie_name(&queue_cookie(performance)))?;
+    let payload = token.split('.').nth(1)?;
+    let ticket: QueueTicket = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(payload).ok()?).ok()?;
+    (ticket.account == session.account && ticket.performance == performance).then_some(ticket.arrival)
+}

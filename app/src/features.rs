@@ -1,0 +1,9 @@
+//! One module a feature. Features never import each other: what two of them need is a component, or
+//! belongs to `domain`.
+
+pub mod account;
+pub mod event;
+pub mod home;
+pub mod orders;
+pub mod queue;
+pub mod seats;

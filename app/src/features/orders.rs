@@ -1,0 +1,86 @@
+//! Orders: the list, the checkout with its live status, and the tickets.
+
+pub mod api;
+mod checkout;
+mod items;
+mod list;
+#[cfg(feature = "ssr")]
+mod qr;
+mod status;
+mod ticket;
+mod polling;
+
+pub use list::OrdersPage;
+
+use crate::clock::use_clock;
+use crate::components::missing::Failure;
+use crate::i18n::td_string;
+use crate::lang::lang;
+use crate::session::use_visitor;
+use checkout::Checkout;
+use domain::order::{OrderStatus, OrderView};
+use items::Head;
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::use_params_map;
+use status::{Closed, Issuing, Processing, Refunded};
+use ticket::Tickets;
+
+/// How often a page without JavaScript loads itself anew while something is decided, in seconds.
+const RELOAD_S: u32 = 3;
+
+/// One order, from checkout to ticket.
+#[component]
+pub fn OrderPage() -> impl IntoView {
+    let (lang, visitor, params) = (lang(), use_visitor(), use_params_map());
+    let id = move || params.read().get("id").unwrap_or_default();
+    let order = Resource::new(move || (id(), visitor.changes()), |(id, _)| api::order(id));
+    view! {
+        <Title text=td_string!(lang, orders.order)/>
+        <Suspense>
+            {move || Suspend::new(async move {
+                match order.await {
+                    Ok(order) => view! { <Order order/> }.into_any(),
+                    Err(error) => {
+                        let back = format!("/orders/{}", id());
+                        view! { <Failure error back/> }.into_any()
+                    }
+                }
+            })}
+        </Suspense>
+    }
+}
+
+#[component]
+fn Order(order: OrderView) -> impl IntoView {
+    let clock = use_clock();
+    clock.measure();
+    let head = order.clone();
+    let order = RwSignal::new(order);
+    let offline = RwSignal::new(false);
+    polling::start(order, offline);
+    let status = Memo::new(move |_| order.with(|order| order.status));
+    let undecided = move || matches!(status.get(), OrderStatus::PaymentProcessing | OrderStatus::Paid);
+    view! {
+        <section class="order" data-testid="order" data-status=move || status.get().as_str()>
+            <Head order=head/>
+            {move || match status.get() {
+                OrderStatus::PendingPayment => view! { <Checkout order offline/> }.into_any(),
+                OrderStatus::PaymentProcessing => view! { <Processing order/> }.into_any(),
+                OrderStatus::Paid => view! { <Issuing order/> }.into_any(),
+                OrderStatus::Fulfilled => view! { <Tickets order/> }.into_any(),
+                OrderStatus::Refunded => view! { <Refunded order/> }.into_any(),
+                OrderStatus::Closed | OrderStatus::Refused => view! { <Closed order/> }.into_any(),
+            }}
+            {move || undecided().then(|| {
+                let refresh = format!("<meta http-equiv=\"refresh\" content=\"{RELOAD_S}\">");
+                view! { <noscript inner_html=refresh></noscript> }
+            })}
+        </section>
+    }
+}
+#[cfg(test)] pub(crate) fn preview(order: OrderView) -> impl IntoView { view! { <Order order/> } }
+#[cfg(test)] pub(crate) fn preview_ticket(order: OrderView) -> impl IntoView {
+    let codes = order.tickets.iter().map(|t| { let (side, path) = qr::draw(&t.code).unwrap(); api::TicketQr { ticket: t.id, side, path } }).collect();
+    view! { <section class="order"><Head order=order.clone()/><ticket::Sheet order codes/></section> }
+}

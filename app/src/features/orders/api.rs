@@ -1,0 +1,87 @@
+//! Server functions of orders.
+
+use crate::error::AppError;
+use domain::{
+    OrderId, TicketId,
+    order::{OrderRow, OrderView, PayStarted},
+};
+use leptos::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// A ticket's code as a drawing: the dark modules as one SVG path on a grid.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TicketQr {
+    /// The ticket.
+    pub ticket: TicketId,
+    /// Modules a side, quiet zone included.
+    pub side: usize,
+    /// The dark modules.
+    pub path: String,
+}
+
+/// One of the caller's orders.
+#[server(endpoint = "order")]
+pub async fn order(
+    /// The order.
+    id: String,
+) -> Result<OrderView, AppError> {
+    use crate::context;
+    let id = order_id(&id)?;
+    Ok(context::backend()?.order(&context::session()?, id).await?)
+}
+
+/// The caller's orders, the newest first.
+#[server(endpoint = "orders")]
+pub async fn orders() -> Result<Vec<OrderRow>, AppError> {
+    use crate::context;
+    Ok(context::backend()?.orders(&context::session()?).await?)
+}
+
+/// Starts an attempt to pay, and says where to go on.
+#[server(endpoint = "order-pay")]
+pub async fn order_pay(
+    /// The order.
+    order: OrderId,
+) -> Result<PayStarted, AppError> {
+    use crate::context;
+    let started = context::backend()?.pay(&context::session()?, order).await?;
+    context::redirect_form(&started.redirect_url);
+    Ok(started)
+}
+
+/// Gives the seats back.
+#[server(endpoint = "order-cancel")]
+pub async fn order_cancel(
+    /// The order.
+    order: OrderId,
+) -> Result<(), AppError> {
+    use crate::context;
+    context::backend()?.cancel_order(&context::session()?, order).await?;
+    context::redirect_form(&format!("/orders/{order}"));
+    Ok(())
+}
+
+/// The codes of an order's tickets, drawn on the server, so that the browser needs no encoder.
+#[server(endpoint = "order-qr")]
+pub async fn order_qr(
+    /// The order.
+    order: OrderId,
+) -> Result<Vec<TicketQr>, AppError> {
+    use crate::context;
+    let order = context::backend()?.order(&context::session()?, order).await?;
+    order
+        .tickets
+        .iter()
+        .map(|ticket| {
+            let (side, path) = super::qr::draw(&ticket.code)
+                .map_err(|_| AppError::new(domain::Code::Internal, "a ticket's code doesn't fit into a QR code"))?;
+            Ok(TicketQr { ticket: ticket.id, side, path })
+        })
+        .collect()
+}
+
+/// The order of an address: anything else isn't there.
+#[cfg(feature = "ssr")]
+fn order_id(text: &str) -> Result<OrderId, AppError> {
+    text.parse().map_err(|_| AppError::new(domain::Code::NotFound, "there is no such order"))
+}

@@ -1,0 +1,242 @@
+//! The list alternative to the map: rendered by the server, usable by keyboard, by ear, and without
+//! JavaScript.
+//!
+//! One form holds the checked seats. Its idempotency key is part of the page's data, so that sending
+//! it twice makes one hold, and both sides render the same HTML.
+
+use super::api::{self, HoldList};
+use super::key::fresh_key;
+use super::model::Notice;
+use super::words;
+use super::zones::Zones;
+use crate::components::missing::Failure;
+use crate::error::AppError;
+use crate::format;
+use crate::i18n::{Locale, td_string};
+use crate::lang::lang;
+use domain::catalog::{ListRow, ListSeat, ListSection, PerformanceView, SeatList};
+use domain::{Code, PerformanceId, SeatNo};
+use leptos::prelude::*;
+use leptos_meta::Title;
+use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
+use serde::{Deserialize, Serialize};
+
+/// Everything that one rendering of the list shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct ListData {
+    view: PerformanceView,
+    list: SeatList,
+    /// The idempotency key of the form.
+    key: String,
+}
+
+async fn load((id, section): (Option<PerformanceId>, Option<u16>)) -> Result<ListData, AppError> {
+    let id = id.ok_or_else(|| AppError::new(Code::NotFound, "id: a performance is expected"))?;
+    let view = api::performance(id).await?;
+    let list = api::seat_list(id, section).await?;
+    Ok(ListData { view, list, key: fresh_key() })
+}
+
+/// Choosing seats from a list.
+#[component]
+pub fn SeatListPage() -> impl IntoView {
+    let (params, query) = (use_params_map(), use_query_map());
+    let id = move || params.read().get("id").and_then(|id| id.parse().ok());
+    let section = move || query.read().get("section").and_then(|section| section.parse().ok());
+    let data = Resource::new(move || (id(), section()), load);
+    view! {
+        <Suspense>
+            {move || Suspend::new(async move {
+                match data.await {
+                    Ok(data) => view! { <List data/> }.into_any(),
+                    Err(error) => {
+                        let back = id().map_or_else(|| "/".to_owned(), |id| format!("/performances/{id}/list"));
+                        view! { <Failure error back/> }.into_any()
+                    }
+                }
+            })}
+        </Suspense>
+    }
+}
+
+#[component]
+fn List(data: ListData) -> impl IntoView {
+    let lang = lang();
+    let ListData { view, list, key } = data;
+    let chosen = list.chosen;
+    let sections = list.sections.iter().map(|section| view! { <li><SectionLink section=section.clone() chosen/></li> }).collect_view();
+    let title = td_string!(lang, seats.list_title);
+    let name = chosen.and_then(|index| list.sections.iter().find(|section| section.index == index)).map(|s| s.name.clone());
+    view! {
+        <Title text=format!("{title} – {}", view.artist)/>
+        <div class="seatlist column" data-testid="seat-list-page">
+            <header>
+                <h1>{title}</h1>
+                <p>{view.artist.clone()} " · " {view.venue.clone()} " · " {format::date_time(lang, &view.starts)}</p>
+                <p>{td_string!(lang, seats.list_intro, limit = view.limit)}</p>
+            </header>
+            <nav class="seatlist-links">
+                <a href=format!("/performances/{}/seats", view.id) data-testid="to-map">{td_string!(lang, seats.to_map)}</a>
+                <a href=format!("/events/{}", view.slug)>{td_string!(lang, seats.to_event)}</a>
+            </nav>
+            <section aria-labelledby="sections">
+                <h2 id="sections">{td_string!(lang, seats.list_sections)}</h2>
+                <ul class="seatlist-sections" data-testid="sections">{sections}</ul>
+            </section>
+            <section id="rows" aria-labelledby="rows-title">
+                <h2 id="rows-title">
+                    {name.map_or_else(
+                        || td_string!(lang, seats.list_choose_section).to_owned(),
+                        |name| td_string!(lang, seats.section_name, section = name),
+                    )}
+                </h2>
+                {chosen.map(|_| view! { <Rows view rows=list.rows key/> })}
+            </section>
+        </div>
+    }
+}
+
+/// One section: its name, how many seats are free, and their prices.
+#[component]
+fn SectionLink(section: ListSection, chosen: Option<u16>) -> impl IntoView {
+    let lang = lang();
+    let some = if section.available == 0 {
+        td_string!(lang, seats.section_none).to_owned()
+    } else {
+        td_string!(lang, seats.section_available, count = format::number(section.available))
+    };
+    let price = match (section.from_price, section.to_price) {
+        (Some(from), Some(to)) if from != to => {
+            Some(td_string!(lang, seats.price_range, from = format::money(lang, from), to = format::money(lang, to)))
+        }
+        (Some(price), _) => Some(format::money(lang, price)),
+        (None, _) => None,
+    };
+    view! {
+        <a
+            href=format!("?section={}#rows", section.index)
+            aria-current=(chosen == Some(section.index)).then_some("true")
+            data-testid="section"
+            data-section=section.index.to_string()
+        >
+            <span class="seatlist-name">{section.name}</span>
+            <span>{price}</span>
+            <span class="seatlist-some">{some}</span>
+        </a>
+    }
+}
+
+/// The chosen section's free seats in one form.
+#[component]
+fn Rows(view: PerformanceView, rows: Vec<ListRow>, key: String) -> impl IntoView {
+    let lang = lang();
+    let hold = ServerAction::<HoldList>::new();
+    let navigate = use_navigate();
+    Effect::new(move |_| {
+        if let Some(Ok(held)) = hold.value().get() {
+            navigate(&format!("/orders/{}", held.order), leptos_router::NavigateOptions::default());
+        }
+    });
+    let rows: Vec<ListRow> = rows
+        .into_iter()
+        .map(|row| ListRow { label: row.label, seats: row.seats.into_iter().filter(|seat| seat.available).collect() })
+        .filter(|row| !row.seats.is_empty())
+        .collect();
+    let labels: Vec<(SeatNo, String)> =
+        rows.iter().flat_map(|row| &row.seats).map(|seat| (seat.seat, seat.label.clone())).collect();
+    let zones = Zones::of(&view.zones);
+    let (id, limit) = (view.id, view.limit);
+    let refusal = move || {
+        let error = hold.value().get()?.err()?;
+        Some(view! { <HoldRefused error performance=id limit labels=labels.clone()/> })
+    };
+    let body = if rows.is_empty() {
+        view! { <p>{td_string!(lang, seats.list_section_full)}</p> }.into_any()
+    } else {
+        let fieldsets = rows.into_iter().map(|row| view! { <Row row zones=zones.clone()/> }).collect_view();
+        view! {
+            <ActionForm action=hold attr:class="seatlist-rows" attr:data-testid="hold-form">
+                <input type="hidden" name="performance" value=id.to_string()/>
+                <input type="hidden" name="key" value=key/>
+                {fieldsets}
+                <div class="seatlist-hold">
+                    <button class="button button-accent" type="submit" data-testid="hold" disabled=move || hold.pending().get()>
+                        {td_string!(lang, seats.hold)}
+                    </button>
+                    <p>{td_string!(lang, seats.hold_terms, minutes = view.hold_ttl_ms / 60_000)}</p>
+                </div>
+            </ActionForm>
+        }
+        .into_any()
+    };
+    view! {
+        <div role="alert">{refusal}</div>
+        {body}
+    }
+}
+
+/// One row's seats: a group of checkboxes.
+#[component]
+fn Row(row: ListRow, zones: Zones) -> impl IntoView {
+    let lang = lang();
+    let name = row.label;
+    let seats = row.seats.into_iter().map(|seat| seat_box(lang, &name, &seat, &zones)).collect_view();
+    view! {
+        <fieldset data-testid="row">
+            <legend>{td_string!(lang, seats.list_row, row = &name)}</legend>
+            <div class="seatlist-row">{seats}</div>
+        </fieldset>
+    }
+}
+
+fn seat_box(lang: Locale, row: &str, seat: &ListSeat, zones: &Zones) -> impl IntoView + use<> {
+    let price = words::price(lang, zones.of_category(seat.category));
+    let mut name = if row.is_empty() {
+        td_string!(lang, seats.list_seat_no_row, seat = &seat.label, price = &price)
+    } else {
+        td_string!(lang, seats.list_seat, row = row, seat = &seat.label, price = &price)
+    };
+    if seat.accessible {
+        name = format!("{name}{}{}", words::comma(lang), td_string!(lang, seats.list_accessible));
+    }
+    view! {
+        <label class="seatlist-seat">
+            <input type="checkbox" name="seats[]" value=seat.seat.to_string() aria-label=name data-testid="seat"/>
+            <b>{seat.label.clone()}</b>
+            <span>{price}</span>
+            {seat.accessible.then(|| view! { <span>{td_string!(lang, seats.list_accessible)}</span> })}
+        </label>
+    }
+}
+
+/// Why nothing was held, and what to do.
+#[component]
+fn HoldRefused(
+    error: AppError,
+    performance: PerformanceId,
+    limit: u32,
+    labels: Vec<(SeatNo, String)>,
+) -> impl IntoView {
+    let lang = lang();
+    let code = error.code();
+    let notice = match code {
+        Code::SeatTaken if !error.0.seats.is_empty() => Notice::Taken { lost: error.0.seats, kept: Vec::new() },
+        Code::PassRequired | Code::PassInvalid => Notice::PassRequired,
+        Code::SignInRequired => Notice::SignInRequired,
+        _ => Notice::Refused(error.0),
+    };
+    let label = |seat: SeatNo| labels.iter().find(|(no, _)| *no == seat).map_or_else(|| seat.to_string(), |(_, label)| label.clone());
+    let text = words::notice(lang, &notice, limit, label);
+    let link = match notice {
+        Notice::PassRequired => Some((format!("/performances/{performance}/queue"), td_string!(lang, seats.to_queue))),
+        Notice::SignInRequired => {
+            Some((format!("/sign-in?next=/performances/{performance}/list"), td_string!(lang, seats.sign_in)))
+        }
+        _ => None,
+    };
+    view! {
+        <p class="notice notice-bad" data-testid="refusal" data-code=code.as_str()>
+            <span>{text} {link.map(|(href, label)| view! { " " <a href=href>{label}</a> })}</span>
+        </p>
+    }
+}

@@ -1,0 +1,224 @@
+//! What the fan has chosen, and what becomes of it: pure reducers without a browser.
+//!
+//! Owns the selection, its idempotency key, and the reasons told to the fan. It does not own the
+//! live map ([`domain::live::LiveMap`]) nor any wording.
+//!
+//! **Invariant: the key belongs to exactly one set of seats.** The same set repeats its key, so that
+//! a repeated request means the same hold; any change of the set drops it.
+
+use domain::hold::SeatState;
+use domain::{Code, Refusal, SeatNo};
+
+/// What a seat is to this fan now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// As the live map says.
+    Live(SeatState),
+    /// Chosen, not held yet.
+    Chosen,
+    /// In the fan's own hold.
+    Mine,
+}
+
+/// Something to tell the fan, in order of what happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// Somebody else took these; the others are still chosen.
+    Taken {
+        /// No longer chosen.
+        lost: Vec<SeatNo>,
+        /// Still chosen.
+        kept: Vec<SeatNo>,
+    },
+    /// As many seats are chosen as one account may have.
+    LimitReached,
+    /// This seat can't be chosen now.
+    NotFree(SeatNo),
+    /// The door was not passed, or the visit has ended.
+    PassRequired,
+    /// Nobody is signed in.
+    SignInRequired,
+    /// The own hold was given back.
+    GivenBack,
+    /// The time of the own hold ended.
+    Ended,
+    /// Another refusal.
+    Refused(Refusal),
+}
+
+/// The chosen seats, in the order of choosing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    seats: Vec<SeatNo>,
+    key: Option<String>,
+}
+
+impl Selection {
+    /// The seats, in the order of choosing.
+    pub fn seats(&self) -> &[SeatNo] {
+        &self.seats
+    }
+
+    /// Whether the seat is chosen.
+    pub fn contains(&self, seat: SeatNo) -> bool {
+        self.seats.contains(&seat)
+    }
+
+    /// Chooses the seat, or gives it up.
+    ///
+    /// # Errors
+    /// The notice that explains why the seat can't be chosen; the selection is as it was.
+    pub fn toggle(&mut self, seat: SeatNo, free: bool, limit: u32) -> Result<(), Notice> {
+        if self.contains(seat) {
+            self.remove(&[seat]);
+            return Ok(());
+        }
+        if !free {
+            return Err(Notice::NotFree(seat));
+        }
+        if self.seats.len() >= limit as usize {
+            return Err(Notice::LimitReached);
+        }
+        self.seats.push(seat);
+        self.key = None;
+        Ok(())
+    }
+
+    /// Gives up these seats.
+    pub fn remove(&mut self, seats: &[SeatNo]) {
+        let before = self.seats.len();
+        self.seats.retain(|seat| !seats.contains(seat));
+        if self.seats.len() != before {
+            self.key = None;
+        }
+    }
+
+    /// The idempotency key of exactly these seats; `fresh` makes one when the set is new.
+    pub fn key(&mut self, fresh: impl FnOnce() -> String) -> String {
+        self.key.get_or_insert_with(fresh).clone()
+    }
+
+    /// Forgets the key: its hold has ended, and the same seats may be held anew.
+    pub fn renew_key(&mut self) {
+        self.key = None;
+    }
+
+    /// Gives up what is no longer free, and says so.
+    pub fn drop_taken(&mut self, state: impl Fn(SeatNo) -> Option<SeatState>) -> Option<Notice> {
+        let lost: Vec<SeatNo> =
+            self.seats.iter().copied().filter(|seat| state(*seat) != Some(SeatState::Available)).collect();
+        self.lose(lost)
+    }
+
+    /// Takes the server's refusal of a hold into account.
+    pub fn refused(&mut self, refusal: Refusal) -> Notice {
+        match refusal.code {
+            Code::SeatTaken | Code::SeatNotForSale | Code::UnknownSeat if !refusal.seats.is_empty() => {
+                self.lose(refusal.seats.clone()).unwrap_or(Notice::Refused(refusal))
+            }
+            Code::PassRequired | Code::PassInvalid => Notice::PassRequired,
+            Code::SignInRequired => Notice::SignInRequired,
+            Code::HoldClosed | Code::KeyReused => {
+                self.renew_key();
+                Notice::Refused(refusal)
+            }
+            _ => Notice::Refused(refusal),
+        }
+    }
+
+    fn lose(&mut self, lost: Vec<SeatNo>) -> Option<Notice> {
+        let before = self.seats.len();
+        self.remove(&lost);
+        (self.seats.len() < before).then(|| Notice::Taken { lost, kept: self.seats.clone() })
+    }
+}
+
+/// Longest wait between two tries to reach the live map: the spread of a whole audience.
+pub const RECONNECT_MAX_MS: f64 = 30_000.0;
+/// Wait before the first try.
+const RECONNECT_FIRST_MS: f64 = 800.0;
+
+/// How long to wait before a try: doubling, and spread evenly, so that an audience that lost its
+/// connection at once does not come back at once. `random` is from 0 to below 1.
+pub fn reconnect_delay_ms(attempt: u32, random: f64) -> f64 {
+    let ceiling = (RECONNECT_FIRST_MS * 2f64.powi(i32::try_from(attempt.min(16)).unwrap_or(16))).min(RECONNECT_MAX_MS);
+    // Never at once: a server that closes every socket must not be asked in a loop.
+    ceiling.mul_add(random.clamp(0.0, 1.0), 250.0).min(RECONNECT_MAX_MS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seats(list: &[u32]) -> Vec<SeatNo> {
+        list.iter().copied().map(SeatNo).collect()
+    }
+
+    fn chosen(list: &[u32]) -> Selection {
+        let mut selection = Selection::default();
+        for seat in seats(list) {
+            selection.toggle(seat, true, 8).unwrap();
+        }
+        selection
+    }
+
+    #[test]
+    fn the_limit_and_taken_seats_stop_a_choice() {
+        let mut selection = chosen(&[1, 2]);
+        assert_eq!(selection.toggle(SeatNo(3), true, 2), Err(Notice::LimitReached));
+        assert_eq!(selection.toggle(SeatNo(3), false, 8), Err(Notice::NotFree(SeatNo(3))));
+        assert_eq!(selection.toggle(SeatNo(1), false, 2), Ok(()), "giving up is always possible");
+        assert_eq!(selection.seats(), seats(&[2]));
+    }
+
+    #[test]
+    fn a_key_lives_as_long_as_its_set_of_seats() {
+        let mut selection = chosen(&[1, 2]);
+        assert_eq!(selection.key(|| "a".to_owned()), "a");
+        assert_eq!(selection.key(|| "b".to_owned()), "a");
+        selection.remove(&seats(&[9]));
+        assert_eq!(selection.key(|| "b".to_owned()), "a", "nothing changed");
+        selection.toggle(SeatNo(2), true, 8).unwrap();
+        assert_eq!(selection.key(|| "c".to_owned()), "c");
+    }
+
+    #[test]
+    fn a_conflict_takes_only_the_seats_it_names() {
+        let mut selection = chosen(&[11, 12]);
+        let _key = selection.key(|| "a".to_owned());
+        let refusal = Refusal::new(Code::SeatTaken, "taken").with_seats(seats(&[12]));
+        assert_eq!(selection.refused(refusal), Notice::Taken { lost: seats(&[12]), kept: seats(&[11]) });
+        assert_eq!(selection.seats(), seats(&[11]));
+        assert_eq!(selection.key(|| "b".to_owned()), "b", "the remaining seats are another request");
+    }
+
+    #[test]
+    fn a_delta_takes_what_another_fan_took() {
+        let mut selection = chosen(&[1, 2, 3]);
+        let state = |seat: SeatNo| Some(if seat.0 == 2 { SeatState::Held } else { SeatState::Available });
+        assert_eq!(selection.drop_taken(state), Some(Notice::Taken { lost: seats(&[2]), kept: seats(&[1, 3]) }));
+        assert_eq!(selection.drop_taken(state), None);
+    }
+
+    #[test]
+    fn other_refusals_keep_the_choice() {
+        let mut selection = chosen(&[1]);
+        assert_eq!(selection.refused(Refusal::new(Code::PassRequired, "")), Notice::PassRequired);
+        assert_eq!(selection.refused(Refusal::new(Code::SignInRequired, "")), Notice::SignInRequired);
+        assert!(matches!(selection.refused(Refusal::new(Code::Unavailable, "")), Notice::Refused(_)));
+        assert_eq!(selection.seats(), seats(&[1]));
+    }
+
+    #[test]
+    fn reconnects_are_spread_and_bounded() {
+        for attempt in 0..40 {
+            for random in [0.0, 0.3, 0.999] {
+                let delay = reconnect_delay_ms(attempt, random);
+                assert!((250.0..=RECONNECT_MAX_MS).contains(&delay), "{attempt} {random}: {delay}");
+            }
+        }
+        assert!(reconnect_delay_ms(0, 0.999) < 1_100.0);
+        assert!(reconnect_delay_ms(10, 0.999) > 29_000.0);
+        assert!(reconnect_delay_ms(10, 0.1) < 4_000.0, "the spread reaches down");
+    }
+}

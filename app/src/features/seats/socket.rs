@@ -1,0 +1,142 @@
+//! The connection to the live map: opens, reopens, hands on frames. Browser only in effect; it is
+//! created from an effect, which never runs on the server.
+//!
+//! Owns the socket and its timer. It reads no frame: what to do with one is decided by its owner.
+
+use super::model::reconnect_delay_ms;
+use crate::browser;
+use domain::PerformanceId;
+use domain::live::RESYNC;
+use leptos::leptos_dom::helpers::{TimeoutHandle, set_timeout_with_handle};
+use leptos::prelude::window;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::time::Duration;
+use wasm_bindgen::prelude::*;
+use web_sys::{BinaryType, Event, MessageEvent, WebSocket};
+
+/// What the connection reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// A frame came.
+    Frame(Vec<u8>),
+    /// The connection is lost; another try is under way.
+    Lost,
+}
+
+type OnMessage = Closure<dyn FnMut(MessageEvent)>;
+type OnEvent = Closure<dyn FnMut(Event)>;
+
+/// One open socket with the closures that it calls.
+struct Open {
+    socket: WebSocket,
+    _message: OnMessage,
+    _close: OnEvent,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        // The closures go away with this value: the socket must not call them any more.
+        self.socket.set_onmessage(None);
+        self.socket.set_onclose(None);
+        // Closing twice is allowed; a code that can't be refused is not given.
+        drop(self.socket.close());
+    }
+}
+
+struct Inner {
+    url: String,
+    report: Box<dyn Fn(Report)>,
+    open: RefCell<Option<Open>>,
+    /// Tries since the last frame.
+    attempt: Cell<u32>,
+    timer: Cell<Option<TimeoutHandle>>,
+    ended: Cell<bool>,
+}
+
+/// A live connection that comes back by itself until it is ended.
+#[derive(Clone)]
+pub struct Link(Rc<Inner>);
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Link").field(&self.0.url).finish()
+    }
+}
+
+impl Link {
+    /// Connects to the live map of a performance.
+    pub fn open(performance: PerformanceId, report: impl Fn(Report) + 'static) -> Self {
+        let location = window().location();
+        let scheme = if location.protocol().is_ok_and(|p| p == "https:") { "wss" } else { "ws" };
+        let url = format!("{scheme}://{}/ws/performances/{performance}", location.host().unwrap_or_default());
+        let link = Self(Rc::new(Inner {
+            url,
+            report: Box::new(report),
+            open: RefCell::default(),
+            attempt: Cell::new(0),
+            timer: Cell::new(None),
+            ended: Cell::new(false),
+        }));
+        link.connect();
+        link
+    }
+
+    /// Asks for a new snapshot.
+    pub fn resync(&self) {
+        if let Some(open) = &*self.0.open.borrow() {
+            // A socket that can't send is closing: the reconnection brings a snapshot anyway.
+            drop(open.socket.send_with_str(RESYNC));
+        }
+    }
+
+    /// Ends the connection for good.
+    pub fn end(&self) {
+        self.0.ended.set(true);
+        if let Some(timer) = self.0.timer.take() {
+            timer.clear();
+        }
+        self.0.open.borrow_mut().take();
+    }
+
+    fn connect(&self) {
+        if self.0.ended.get() {
+            return;
+        }
+        let Ok(socket) = WebSocket::new(&self.0.url) else {
+            self.retry();
+            return;
+        };
+        socket.set_binary_type(BinaryType::Arraybuffer);
+        let link = self.clone();
+        let message = OnMessage::new(move |event: MessageEvent| {
+            if let Ok(buffer) = event.data().dyn_into::<js_sys::ArrayBuffer>() {
+                link.0.attempt.set(0);
+                (link.0.report)(Report::Frame(js_sys::Uint8Array::new(&buffer).to_vec()));
+            }
+        });
+        let link = self.clone();
+        // An error is always followed by a close.
+        let close = OnEvent::new(move |_| link.retry());
+        socket.set_onmessage(Some(message.as_ref().unchecked_ref()));
+        socket.set_onclose(Some(close.as_ref().unchecked_ref()));
+        *self.0.open.borrow_mut() = Some(Open { socket, _message: message, _close: close });
+    }
+
+    fn retry(&self) {
+        (self.0.report)(Report::Lost);
+        let attempt = self.0.attempt.get();
+        self.0.attempt.set(attempt.saturating_add(1));
+        let delay_ms = reconnect_delay_ms(attempt, browser::spread());
+        let link = self.clone();
+        // The old socket is let go in the timer, not here: this runs inside one of its closures.
+        let timer = set_timeout_with_handle(
+            move || {
+                link.0.open.borrow_mut().take();
+                link.connect();
+            },
+            Duration::from_secs_f64(delay_ms / 1_000.0),
+        );
+        self.0.timer.set(timer.ok());
+    }
+}

@@ -1,0 +1,105 @@
+//! The pages of StarArena and the server functions behind them, compiled twice: with `ssr` into the
+//! server, with `hydrate` into the browser's WASM.
+//!
+//! A server function here is a thin adapter: context, caller, one use-case of `backend`, error
+//! mapping. Rules are in `domain`, input and output in `backend`.
+//!
+//! **Architecture invariants:** nothing here names a store or its driver; features never import each
+//! other; views read no clock, no locale of the machine and no randomness, so that both sides
+//! render the same HTML.
+
+#![expect(unreachable_pub, reason = "the component macro makes the properties of private components public")]
+
+mod alive;
+mod browser;
+pub mod clock;
+pub mod components;
+#[cfg(feature = "ssr")]
+pub mod context;
+pub mod error;
+pub mod features;
+pub mod format;
+pub mod lang;
+pub mod response;
+pub mod route;
+pub mod session;
+
+include!(concat!(env!("OUT_DIR"), "/i18n.rs"));
+
+use components::chrome::{Footer, Header};
+use features::{account, event, home, orders, queue, seats};
+use i18n::I18nContextProvider;
+use leptos::prelude::*;
+use leptos_meta::{HashedStylesheet, Link, MetaTags, provide_meta_context};
+use leptos_router::{
+    SsrMode,
+    components::{FlatRoutes, Route, Router},
+    path,
+};
+
+/// The document around [`App`], as the server sends it.
+pub fn shell(options: LeptosOptions) -> impl IntoView {
+    response::protect_page();
+    view! {
+        <!DOCTYPE html>
+        <html>
+            <head>
+                <meta charset="utf-8"/>
+                <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover"/>
+                <meta name="theme-color" content="#f7f3ea" media="(prefers-color-scheme: light)"/>
+                <meta name="theme-color" content="#100e13" media="(prefers-color-scheme: dark)"/>
+                <AutoReload options=options.clone()/>
+                <HashedStylesheet options=options.clone()/>
+                <HydrationScripts options/>
+                <MetaTags/>
+            </head>
+            <body>
+                <App/>
+            </body>
+        </html>
+    }
+}
+
+/// The whole interface. Does no input or output by itself: the server also runs it once, without a
+/// request, to list its routes.
+#[component]
+pub fn App() -> impl IntoView {
+    provide_meta_context();
+    view! {
+        <Link rel="icon" type_="image/svg+xml" href="/favicon.svg"/>
+        <Link rel="manifest" href="/site.webmanifest"/>
+        <Link rel="preload" as_="font" type_="font/woff2" href="/fonts/archivo-latin.woff2" crossorigin="anonymous"/>
+        <I18nContextProvider enable_cookie=false ssr_lang_header_getter=lang::preferred()>
+            <Page/>
+        </I18nContextProvider>
+    }
+}
+
+#[component]
+fn Page() -> impl IntoView {
+    clock::provide();
+    session::provide();
+    view! {
+        <Router>
+            <Header/>
+            <main id="main">
+                <FlatRoutes fallback=components::missing::Missing>
+                    <Route path=path!("/") view=home::HomePage ssr=SsrMode::Async/>
+                    <Route path=path!("/events/:slug") view=event::EventPage ssr=SsrMode::Async/>
+                    <Route path=path!("/performances/:id/queue") view=queue::QueuePage ssr=SsrMode::Async/>
+                    <Route path=path!("/performances/:id/seats") view=seats::SeatMapPage ssr=SsrMode::Async/>
+                    <Route path=path!("/performances/:id/list") view=seats::SeatListPage ssr=SsrMode::Async/>
+                    <Route path=path!("/orders") view=orders::OrdersPage ssr=SsrMode::Async/>
+                    <Route path=path!("/orders/:id") view=orders::OrderPage ssr=SsrMode::Async/>
+                    <Route path=path!("/sign-in") view=account::SignInPage ssr=SsrMode::Async/>
+                    <Route path=path!("/sign-up") view=account::SignUpPage ssr=SsrMode::Async/>
+                    <Route path=path!("/confirm") view=account::ConfirmPage ssr=SsrMode::Async/>
+                    <Route path=path!("/dev/mailbox") view=account::MailboxPage ssr=SsrMode::Async/>
+                </FlatRoutes>
+            </main>
+            <Footer/>
+        </Router>
+    }
+}
+#[cfg(test)]
+mod preview;

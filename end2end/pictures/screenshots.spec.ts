@@ -1,0 +1,41 @@
+// Pictures of every page: desktop and phone, light and dark, in target/screenshots. No assertions: they
+// are for eyes.
+
+import { test } from "@playwright/test";
+import { DESKTOP, PHONE } from "../src/browser";
+import { Fan } from "../src/fan";
+import { fanStops, publicStops } from "../src/tour";
+
+const FOLDER = "../target/screenshots";
+
+for (const [device, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+  for (const lang of ["en-GB", "zh-CN"]) {
+    test(`${device}, ${lang}`, async ({ browser }) => {
+      const phone = device === "phone";
+      const open = () => browser.newContext({ viewport, locale: lang, isMobile: phone, hasTouch: phone, deviceScaleFactor: 2 });
+      const url = process.env.STARARENA_URL!;
+      const [guest, member] = await Promise.all([open(), open()]);
+      const fan = new Fan(await member.newPage(), url);
+      await fan.join();
+      const page = await guest.newPage();
+      const rounds = [
+        { page, stops: await publicStops(fan) },
+        { page: fan.page, stops: await fanStops(fan) },
+      ];
+      for (const { page, stops } of rounds) {
+        for (const stop of stops) {
+          for (const colorScheme of ["light", "dark"] as const) {
+            await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+            await page.goto(`${url}${stop.path}`);
+            await stop.ready?.(page);
+            await page.evaluate(() => document.fonts.ready);
+            const path = `${FOLDER}/${stop.name}-${device}-${colorScheme}-${lang.slice(0, 2)}.png`;
+            await page.screenshot({ path, fullPage: !stop.path.includes("/seats") });
+          }
+        }
+      }
+      await guest.close();
+      await member.close();
+    });
+  }
+}

@@ -1,0 +1,79 @@
+// No page has a fault that axe-core finds, in either theme; the purchase works by keyboard alone.
+
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import type { Page } from "@playwright/test";
+import type { AxeResults } from "axe-core";
+import { chooseTwoSeats, holdSeats, openMapAt } from "../src/pages";
+import { expect, test } from "../src/test";
+import { fanStops, publicStops, type Stop } from "../src/tour";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Faults in one line each: rule, element, what is wrong. */
+async function faults(page: Page): Promise<string[]> {
+  // By the debugger's way in, which the content policy of the page does not concern.
+  await page.evaluate(AXE);
+  const results = await page.evaluate<AxeResults>("axe.run(document, { resultTypes: ['violations'] })");
+  return results.violations.flatMap((rule) =>
+    rule.nodes.map((node) => `${rule.id}: ${node.target.join(" ")}: ${node.failureSummary?.replaceAll("\n", " ")}`),
+  );
+}
+
+async function visit(page: Page, stops: Stop[]): Promise<void> {
+  for (const stop of stops) {
+    for (const colorScheme of ["light", "dark"] as const) {
+      await test.step(`${stop.name}, ${colorScheme}`, async () => {
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+        await page.goto(stop.path);
+        await stop.ready?.(page);
+        expect.soft(await faults(page), `${stop.name}, ${colorScheme}`).toEqual([]);
+        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+        expect.soft(overflow, `${stop.name} scrolls sideways`).toBeLessThanOrEqual(0);
+      });
+    }
+  }
+}
+
+test("public pages", async ({ page, another }) => {
+  test.setTimeout(180_000);
+  await visit(page, await publicStops(await another()));
+});
+
+test("pages of a fan", async ({ page, fan }) => {
+  test.setTimeout(240_000);
+  await visit(page, await fanStops(fan));
+});
+
+test("two seats are held by keyboard alone, and each is read out", async ({ page, fan }) => {
+  const { id } = await fan.openPerformance();
+  await fan.enter(id);
+  const { seats } = await fan.freeSeats(id, 3);
+  const canvas = await openMapAt(page, id, seats[1]!.seat);
+  await canvas.focus();
+  await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowLeft");
+  await expect(page.getByTestId("announcement")).toContainText(/seat .+, .*\d/i);
+  await chooseTwoSeats(page, canvas);
+  await page.getByTestId("hold").focus();
+  await page.keyboard.press("Enter");
+  await page.waitForURL(/\/orders\/[0-9a-f-]+$/);
+  await page.getByTestId("pay").focus();
+  await expect(page.getByTestId("pay")).toBeFocused();
+});
+
+test("the first stop of the Tab key leads to the content", async ({ page }) => {
+  await page.goto("/");
+  await page.keyboard.press("Tab");
+  const skip = page.getByRole("link", { name: "Skip to the content" });
+  await expect(skip).toBeFocused();
+  await expect(skip).toBeInViewport();
+});
+
+test("a chosen seat can be held by mouse, too", async ({ page, fan }) => {
+  const { id } = await fan.openPerformance();
+  await fan.enter(id);
+  const { seats } = await fan.freeSeats(id, 3);
+  await chooseTwoSeats(page, await openMapAt(page, id, seats[1]!.seat));
+  await holdSeats(page);
+});

@@ -1,0 +1,146 @@
+// A fan: an account in a browser context of its own. What a spec isn't about is done by the API, with
+// the cookies of the page, so that each spec shows only its own subject.
+
+import { randomUUID } from "node:crypto";
+import { expect, type Page } from "@playwright/test";
+
+export const PASSWORD = "a long and calm password";
+
+/** Numbers of the sandbox provider's test cards. */
+export const CARD = { pays: "4242 4242 4242 4242", declined: "4000 0000 0000 0002" };
+
+export interface EventCard {
+  slug: string;
+  title: string;
+  phase: string;
+}
+export interface PerformanceRow {
+  id: string;
+  phase: string;
+  stock: number;
+}
+interface ListSeat {
+  seat: number;
+  label: string;
+  available: boolean;
+  accessible: boolean;
+}
+interface SeatList {
+  sections: { index: number; name: string; available: number }[];
+  rows: { label: string; seats: ListSeat[] }[];
+}
+export interface Held {
+  order: string;
+  seats: number[];
+  expires: number;
+}
+interface Answer {
+  status: number;
+  body: unknown;
+}
+
+export class Fan {
+  readonly email = `fan-${randomUUID()}@example.org`;
+
+  constructor(
+    readonly page: Page,
+    readonly url: string,
+  ) {}
+
+  /** Calls a server function; a refusal is an answer, too. */
+  async ask(endpoint: string, form: Record<string, string | number> = {}): Promise<Answer> {
+    const response = await this.page.context().request.post(`${this.url}/api/${endpoint}`, {
+      form,
+      headers: { origin: this.url, accept: "application/json" },
+    });
+    const json = response.headers()["content-type"]?.startsWith("application/json");
+    return { status: response.status(), body: json ? await response.json() : await response.text() };
+  }
+
+  /** Calls a server function that must succeed. */
+  async call<T>(endpoint: string, form: Record<string, string | number> = {}): Promise<T> {
+    const { status, body } = await this.ask(endpoint, form);
+    expect(status, `${endpoint}: ${JSON.stringify(body)}`).toBe(200);
+    return body as T;
+  }
+
+  /** Makes the account, signs in and confirms the address. */
+  async join(): Promise<void> {
+    await this.call("sign-up", { email: this.email, password: PASSWORD });
+    await this.call("confirm-email", { token: await this.confirmationToken() });
+    // The session says whether the address is confirmed; a new sign-in has it for certain.
+    await this.call("sign-in", { email: this.email, password: PASSWORD });
+  }
+
+  /** The token of the link in the newest mail to this fan. Mail is sent by a worker: it takes a moment. */
+  async confirmationToken(): Promise<string> {
+    let token = "";
+    await expect
+      .poll(async () => {
+        const mails = await this.call<{ to: string; body: string }[]>("mailbox");
+        const bodies = mails.filter((mail) => mail.to === this.email).map((mail) => mail.body);
+        token = bodies.map((body) => /\/confirm\?token=([^\s"]+)/.exec(body)?.[1] ?? "").find(Boolean) ?? "";
+        return token;
+      })
+      .not.toBe("");
+    return decodeURIComponent(token);
+  }
+
+  /** A performance on sale with enough seats, and the address of its event. */
+  async openPerformance(): Promise<{ slug: string; id: string }> {
+    return (await this.openPerformances())[0]!;
+  }
+
+  /** The last of them, for specs that watch every change of a map: most others use the first. */
+  async quietPerformance(): Promise<{ slug: string; id: string }> {
+    return (await this.openPerformances()).at(-1)!;
+  }
+
+  private async openPerformances(): Promise<{ slug: string; id: string }[]> {
+    const events = await this.call<EventCard[]>("events");
+    const found: { slug: string; id: string }[] = [];
+    for (const { slug } of events) {
+      const event = await this.call<{ performances: PerformanceRow[] }>("event", { slug });
+      const open = event.performances.filter((row) => row.phase === "open" && row.stock > 100);
+      found.push(...open.map(({ id }) => ({ slug, id })));
+    }
+    if (found.length === 0) throw new Error(`the demo has no performance on sale: ${JSON.stringify(events)}`);
+    return found;
+  }
+
+  /** Takes a place and goes in when it is called. */
+  async enter(performance: string): Promise<void> {
+    await this.call("queue-join", { performance });
+    const nonce = randomUUID();
+    await expect
+      .poll(async () => (await this.ask("queue-enter", { performance, nonce })).status, { timeout: 45_000, intervals: [250] })
+      .toBe(200);
+  }
+
+  /** `count` free neighbours of one row, from a place chosen by chance, so that specs don't meet. */
+  async freeSeats(performance: string, count: number): Promise<{ section: number; seats: ListSeat[] }> {
+    const { sections } = await this.call<SeatList>("seat-list", { id: performance });
+    const open = sections.filter((section) => section.available >= 4 * count);
+    for (let tries = 0; tries < 20; tries += 1) {
+      const section = open[Math.floor(Math.random() * open.length)];
+      if (!section) break;
+      const { rows } = await this.call<SeatList>("seat-list", { id: performance, section: section.index });
+      const runs = rows.flatMap(({ seats }) => neighbours(seats, count));
+      const run = runs[Math.floor(Math.random() * runs.length)];
+      if (run) return { section: section.index, seats: run };
+    }
+    throw new Error(`no ${count} free neighbours in ${performance}`);
+  }
+
+  /** Holds seats by the API. */
+  async hold(performance: string, seats: number[]): Promise<Held> {
+    return this.call<Held>("hold", { performance, seats: seats.join(","), key: randomUUID() });
+  }
+}
+
+function neighbours(seats: ListSeat[], count: number): ListSeat[][] {
+  const free = (seat: ListSeat) => seat.available && !seat.accessible;
+  return seats
+    .map((_, start) => seats.slice(start, start + count))
+    .filter((run) => run.length === count && run.every(free));
+}

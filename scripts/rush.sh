@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# The load simulator: FANS fans rush for SEATS seats. Starts and stops everything itself, in a folder of
+# its own, unless URL names a running installation. The last line is the result as JSON.
+source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+"$ROOT/scripts/stores.sh"
+"$ROOT/scripts/build.sh"
+use_dist
+arguments=(--fans "${FANS:-2000}" --seats "${SEATS:-2000}")
+[ -z "${URL:-}" ] || arguments+=(--url "$URL")
+exec "$STARARENA_BIN" rush "${arguments[@]}"

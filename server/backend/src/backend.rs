@@ -1,0 +1,179 @@
+//! The one object that use-cases hang on: connections, keys, caches and the clock.
+
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::error::{Error, Result, refuse};
+use crate::live::Live;
+use crate::mail::{DevelopmentMailer, Mailer};
+use crate::payment::{PaymentProvider, SandboxProvider};
+use crate::redis::RedisSeats;
+use domain::token::TokenKeys;
+use domain::{Code, Millis, PerformanceId, PlanId, Refusal, SessionId};
+use ed25519_dalek::SigningKey;
+use governor::{Quota, RateLimiter, clock::DefaultClock, state::keyed::DashMapStateStore};
+use sqlx::PgPool;
+use std::collections::{HashMap, HashSet};
+use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZeroU32;
+use std::sync::{Arc, Mutex, RwLock};
+use tokio::sync::{Notify, Semaphore};
+
+/// Password hashes at once: each takes a core and 19 MiB for tens of milliseconds.
+const HASHES_AT_ONCE: usize = 2;
+/// Sign-ins and sign-ups a minute from one address; bursts up to the same number.
+const SIGN_INS_PER_MIN: NonZeroU32 = NonZeroU32::new(30).expect("thirty is not zero");
+/// Addresses that the limiter remembers before it drops those that are idle.
+const LIMITED_ADDRESSES_MAX: usize = 50_000;
+
+/// Wakes workers when there is something for them; each also looks by itself now and then, so that a
+/// lost wake-up costs a little time and nothing else.
+#[derive(Default)]
+pub(crate) struct Wake {
+    pub(crate) outbox: Notify,
+    pub(crate) inbox: Notify,
+    pub(crate) issue: Notify,
+    pub(crate) query: Notify,
+    pub(crate) release: Notify,
+}
+
+/// Limits calls by address; IPv6 by its /64, which one subscriber commonly has.
+pub(crate) struct AddressLimit {
+    limiter: RateLimiter<IpAddr, DashMapStateStore<IpAddr>, DefaultClock>,
+}
+
+impl AddressLimit {
+    fn per_minute(quota: NonZeroU32) -> Self {
+        Self { limiter: RateLimiter::dashmap(Quota::per_minute(quota)) }
+    }
+
+    pub(crate) fn check(&self, ip: IpAddr) -> Result<()> {
+        if self.limiter.len() > LIMITED_ADDRESSES_MAX {
+            self.limiter.retain_recent();
+        }
+        let key = match ip {
+            IpAddr::V4(v4) => IpAddr::V4(v4),
+            IpAddr::V6(v6) => IpAddr::V6(Ipv6Addr::from_bits(v6.to_bits() & !(u128::MAX >> 64))),
+        };
+        match self.limiter.check_key(&key) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Error::Refused(
+                Refusal::new(Code::TooManyRequests, "too many tries from this address: wait a moment").retry_after_ms(10_000),
+            )),
+        }
+    }
+}
+
+/// The whole of StarArena behind the web: every use-case is a method.
+pub struct Backend {
+    /// Settings, checked.
+    pub(crate) config: Config,
+    /// Orders, accounts, money: what must last.
+    pub(crate) pg: PgPool,
+    /// Seats and queue: what must be quick.
+    pub(crate) seats: RedisSeats,
+    /// Where to open connections of one's own for blocking reads.
+    pub(crate) redis_url: String,
+    clock: Arc<dyn Clock>,
+    pub(crate) provider: Arc<dyn PaymentProvider>,
+    pub(crate) mailer: Box<dyn Mailer>,
+    pub(crate) tokens: TokenKeys,
+    pub(crate) ticket_key: SigningKey,
+    /// Sales by performance, read again when they are older than a second.
+    pub(crate) sales: Mutex<HashMap<PerformanceId, crate::catalog::CachedSale>>,
+    /// Seats of plans: immutable, so read once.
+    pub(crate) plans: Mutex<HashMap<PlanId, Arc<crate::catalog::PlanSeats>>>,
+    /// One hub for each performance that somebody watches.
+    pub(crate) live: Live,
+    /// Sessions that were revoked while their cookies may still look fresh.
+    pub(crate) revoked: RwLock<HashSet<SessionId>>,
+    pub(crate) hashing: Semaphore,
+    pub(crate) sign_in_limit: AddressLimit,
+    /// Compared against where there is no account, so that both cases take the same time.
+    pub(crate) dummy_hash: String,
+    pub(crate) wake: Wake,
+}
+
+impl Backend {
+    /// Connects to both stores and migrates Postgres.
+    ///
+    /// # Errors
+    /// When a store can't be reached, or a migration can't be applied.
+    pub async fn connect(config: Config, database_url: &str, redis_url: &str, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
+        let pg = crate::postgres::connect(database_url, config.database_connections).await?;
+        crate::postgres::migrate(&pg).await?;
+        let seats = RedisSeats::new(crate::redis::connect(redis_url).await?);
+        let provider = Arc::new(SandboxProvider::new(&config.psp)?);
+        Ok(Arc::new(Self {
+            mailer: Box::new(DevelopmentMailer(pg.clone())),
+            tokens: TokenKeys::new(config.token_keys.clone()),
+            ticket_key: SigningKey::from_bytes(&config.ticket_key),
+            pg,
+            seats,
+            redis_url: redis_url.to_owned(),
+            clock,
+            provider,
+            sales: Mutex::default(),
+            plans: Mutex::default(),
+            live: Live::default(),
+            revoked: RwLock::default(),
+            hashing: Semaphore::new(HASHES_AT_ONCE),
+            sign_in_limit: AddressLimit::per_minute(SIGN_INS_PER_MIN),
+            dummy_hash: DUMMY_HASH.to_owned(),
+            wake: Wake::default(),
+            config,
+        }))
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The current instant by the application's clock.
+    pub fn now(&self) -> Millis {
+        self.clock.now()
+    }
+
+    /// The name of a cookie under the current origin.
+    pub fn cookie_name(&self, name: &str) -> String {
+        self.config.cookie_name(name)
+    }
+
+    /// The key with which doors verify tickets: 32 bytes.
+    pub fn ticket_verify_key(&self) -> [u8; 32] {
+        self.ticket_key.verifying_key().to_bytes()
+    }
+
+    /// Asks both stores for a sign of life.
+    ///
+    /// # Errors
+    /// Names the store that did not answer.
+    pub async fn ready(&self) -> Result<()> {
+        sqlx::query("select 1").execute(&self.pg).await?;
+        redis::cmd("PING").query_async::<String>(&mut self.seats.connection()).await?;
+        Ok(())
+    }
+
+    /// Stops at a fault point that is switched on by name, as if the process were killed there.
+    pub(crate) fn fault(&self, name: &str) {
+        if self.config.fault_points.iter().any(|point| point == name) {
+            tracing::warn!(name, "fault point reached: the process ends");
+            std::process::abort();
+        }
+    }
+
+    /// Refuses what only development may do.
+    pub(crate) fn development_only(&self, what: &str) -> Result<()> {
+        if self.config.is_development() { Ok(()) } else { refuse(Code::Forbidden, format!("{what} is refused in production")) }
+    }
+}
+
+/// A hash of nothing in particular, with the parameters of all others.
+const DUMMY_HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$c3RhcmFyZW5hLWR1bW15$Jm6QBQ7uRcc7eGQ0mYqHfQzJ0rBqPZzvIYd5nC8P1dA";
+
+/// Random bytes of the operating system.
+pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes; without them no secret is safe");
+    bytes
+}

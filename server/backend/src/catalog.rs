@@ -1,0 +1,284 @@
+//! What is on, and the sale of one performance as every use-case needs it: cached for a second.
+
+use crate::backend::Backend;
+use crate::error::{Error, Result, not_found};
+use crate::postgres::{catalog as rows, plans};
+use crate::redis::Keys;
+use domain::catalog::{EventCard, EventView, ListRow, ListSeat, ListSection, PerformanceRow, PerformanceView, PriceZone, SeatList};
+use domain::hold::SeatState;
+use domain::queue::Phase;
+use domain::{Millis, Money, PerformanceId, PlanId, SeatNo, ZonedTime};
+use jiff::{Timestamp, tz::TimeZone};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a sale's settings are used before they are read again: an organizer's change shows within it.
+const SALE_FRESH: Duration = Duration::from_secs(1);
+
+/// A sale with the instant at which it was read.
+#[derive(Clone)]
+pub(crate) struct CachedSale {
+    sale: Arc<Sale>,
+    read: Instant,
+}
+
+/// One performance's sale: its settings, its epoch and its keys.
+pub(crate) struct Sale {
+    pub(crate) row: rows::PerformanceRow,
+    pub(crate) keys: Keys,
+    pub(crate) view: Arc<PerformanceView>,
+    pub(crate) seats: Arc<PlanSeats>,
+}
+
+/// The seats of a plan: immutable.
+pub(crate) struct PlanSeats {
+    pub(crate) seats: Vec<plans::PlanSeatRow>,
+    pub(crate) categories: Vec<String>,
+}
+
+impl Sale {
+    pub(crate) fn id(&self) -> PerformanceId {
+        self.row.id
+    }
+
+    /// The price of a seat, or none when there is no such seat or it has no price.
+    pub(crate) fn price(&self, seat: SeatNo) -> Option<Money> {
+        let category = self.seats.seats.get(seat.0 as usize)?.category;
+        self.view.zones.get(usize::from(category))?.price
+    }
+
+    /// Where the sale stands at an instant.
+    pub(crate) fn phase(&self, now: Millis) -> Phase {
+        phase(&self.row, now)
+    }
+}
+
+fn phase(row: &rows::PerformanceRow, now: Millis) -> Phase {
+    if now < row.opens {
+        Phase::Lobby
+    } else if now >= row.closes {
+        Phase::Ended
+    } else if row.paused {
+        Phase::Paused
+    } else {
+        Phase::Open
+    }
+}
+
+/// An instant as people in a zone read it.
+///
+/// # Errors
+/// When the zone is unknown: plans are checked when they are stored.
+pub(crate) fn zoned(at: Millis, zone: &str) -> Result<ZonedTime> {
+    let unknown = |e: jiff::Error| Error::Broken(format!("the time zone {zone} can't be used: {e}"));
+    let local = Timestamp::from_millisecond(at.0).map_err(unknown)?.to_zoned_datetime(TimeZone::get(zone).map_err(unknown)?);
+    let small = |value: i8| u8::try_from(value).unwrap_or(0);
+    Ok(ZonedTime {
+        at,
+        zone: zone.to_owned(),
+        year: local.year(),
+        month: small(local.month()),
+        day: small(local.day()),
+        hour: small(local.hour()),
+        minute: small(local.minute()),
+        weekday: small(local.weekday().to_monday_one_offset()),
+        offset_min: local.offset().seconds() / 60,
+    })
+}
+
+impl Backend {
+    /// The sale of a performance, at most a second old.
+    pub(crate) async fn sale(&self, id: PerformanceId) -> Result<Arc<Sale>> {
+        let cached = self.lock_sales().get(&id).cloned();
+        match cached {
+            Some(cached) if cached.read.elapsed() < SALE_FRESH => Ok(cached.sale),
+            _ => self.reload_sale(id).await,
+        }
+    }
+
+    /// Reads a sale now: after a change, or when Redis answers that the epoch moved on.
+    pub(crate) async fn reload_sale(&self, id: PerformanceId) -> Result<Arc<Sale>> {
+        let Some(row) = rows::one(&self.pg, id).await? else { return not_found("performance") };
+        let seats = self.plan_seats(row.plan).await?;
+        let prices = rows::prices(&self.pg, id, row.price_version).await?;
+        let zones = seats.categories.iter().enumerate().map(|(index, name)| PriceZone {
+            category: u8::try_from(index).unwrap_or(u8::MAX),
+            name: name.clone(),
+            price: prices.iter().find(|(c, _)| usize::from(*c) == index).map(|(_, minor)| Money::new(*minor, row.currency)),
+        });
+        let view = Arc::new(PerformanceView {
+            id,
+            slug: row.slug.clone(),
+            title: row.title.clone(),
+            artist: row.artist.clone(),
+            cover: row.cover,
+            venue: row.venue.clone(),
+            city: row.city.clone(),
+            starts: zoned(row.starts, &row.time_zone)?,
+            opens: zoned(row.opens, &row.time_zone)?,
+            closes_at: row.closes,
+            zones: zones.collect(),
+            limit: row.seat_limit,
+            hold_ttl_ms: row.hold_ttl_ms,
+            map_digest: row.map_digest.clone(),
+            seat_count: row.seat_count,
+        });
+        let sale = Arc::new(Sale { keys: Keys::new(id), view, seats, row });
+        self.lock_sales().insert(id, CachedSale { sale: Arc::clone(&sale), read: Instant::now() });
+        Ok(sale)
+    }
+
+    fn lock_sales(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<PerformanceId, CachedSale>> {
+        self.sales.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    pub(crate) async fn plan_seats(&self, plan: PlanId) -> Result<Arc<PlanSeats>> {
+        let cached = self.plans.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(&plan).cloned();
+        if let Some(seats) = cached {
+            return Ok(seats);
+        }
+        let seats = Arc::new(PlanSeats { seats: plans::seats(&self.pg, plan).await?, categories: plans::categories(&self.pg, plan).await? });
+        self.plans.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(plan, Arc::clone(&seats));
+        Ok(seats)
+    }
+
+    /// The events on the home page, by date of their first performance.
+    ///
+    /// # Errors
+    /// Outages only.
+    pub async fn events(&self) -> Result<Vec<EventCard>> {
+        let now = self.now();
+        let mut cards: Vec<EventCard> = Vec::new();
+        for row in rows::all(&self.pg, None).await? {
+            if row.closes <= now || cards.iter().any(|card| card.id == row.event) {
+                continue;
+            }
+            cards.push(EventCard {
+                id: row.event,
+                slug: row.slug.clone(),
+                title: row.title.clone(),
+                artist: row.artist.clone(),
+                venue: row.venue.clone(),
+                city: row.city.clone(),
+                cover: row.cover,
+                starts: zoned(row.starts, &row.time_zone)?,
+                from_price: row.from_minor.map(|minor| Money::new(minor, row.currency)),
+                phase: phase(&row, now),
+                opens: zoned(row.opens, &row.time_zone)?,
+            });
+        }
+        Ok(cards)
+    }
+
+    /// An event with its performances.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn event(self: &Arc<Self>, slug: &str) -> Result<EventView> {
+        let now = self.now();
+        let rows = rows::all(&self.pg, Some(slug)).await?;
+        let Some(first) = rows.first() else { return not_found("event") };
+        let mut performances = Vec::with_capacity(rows.len());
+        for row in &rows {
+            performances.push(PerformanceRow {
+                id: row.id,
+                starts: zoned(row.starts, &row.time_zone)?,
+                venue: row.venue.clone(),
+                city: row.city.clone(),
+                phase: phase(row, now),
+                opens: zoned(row.opens, &row.time_zone)?,
+                from_price: row.from_minor.map(|minor| Money::new(minor, row.currency)),
+                seats: row.seat_count,
+                stock: self.queue_status(row.id).await?.stock,
+            });
+        }
+        Ok(EventView {
+            id: first.event,
+            slug: first.slug.clone(),
+            title: first.title.clone(),
+            artist: first.artist.clone(),
+            description: first.description.clone(),
+            cover: first.cover,
+            performances,
+        })
+    }
+
+    /// A performance as queue page and seat map need it.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn performance(&self, id: PerformanceId) -> Result<Arc<PerformanceView>> {
+        Ok(Arc::clone(&self.sale(id).await?.view))
+    }
+
+    /// The list alternative to the map.
+    ///
+    /// # Errors
+    /// `not_found`; `unavailable` while the seats are being rebuilt.
+    pub async fn seat_list(self: &Arc<Self>, id: PerformanceId, chosen: Option<u16>) -> Result<SeatList> {
+        let sale = self.sale(id).await?;
+        let states = self.seat_states(&sale).await?;
+        let available = |no: usize| states.get(no) == Some(&SeatState::Available);
+        let mut sections: Vec<ListSection> = Vec::new();
+        let mut rows: Vec<(i32, ListRow)> = Vec::new();
+        for (no, seat) in sale.seats.seats.iter().enumerate() {
+            let at = match sections.iter().position(|s| s.index == seat.section_no) {
+                Some(at) => at,
+                None => {
+                    sections.push(ListSection {
+                        index: seat.section_no,
+                        name: seat.section.clone(),
+                        available: 0,
+                        from_price: None,
+                        to_price: None,
+                    });
+                    sections.len() - 1
+                }
+            };
+            let number = SeatNo(u32::try_from(no).map_err(|e| Error::Broken(e.to_string()))?);
+            let price = sale.price(number);
+            if available(no) && price.is_some() {
+                let section = &mut sections[at];
+                section.available += 1;
+                section.from_price = min_by(section.from_price, price, |a, b| a < b);
+                section.to_price = min_by(section.to_price, price, |a, b| a > b);
+            }
+            if chosen == Some(seat.section_no) {
+                let item = ListSeat {
+                    seat: number,
+                    label: seat.label.clone(),
+                    category: seat.category,
+                    available: available(no) && price.is_some(),
+                    accessible: seat.accessible,
+                };
+                match rows.last_mut() {
+                    Some((row_no, row)) if *row_no == seat.row_no => row.seats.push(item),
+                    _ => rows.push((seat.row_no, ListRow { label: seat.row.clone(), seats: vec![item] })),
+                }
+            }
+        }
+        Ok(SeatList { sections, rows: rows.into_iter().map(|(_, row)| row).collect(), chosen })
+    }
+}
+
+fn min_by(a: Option<Money>, b: Option<Money>, better: impl Fn(i64, i64) -> bool) -> Option<Money> {
+    match (a, b) {
+        (Some(x), Some(y)) => Some(if better(y.minor, x.minor) { y } else { x }),
+        (x, y) => x.or(y),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn venue_time_follows_the_zone_and_its_summer_time() {
+        // 2026-03-29 00:59:59Z is the last second of winter time in Berlin.
+        let winter = zoned(Millis(1_774_745_999_000), "Europe/Berlin").unwrap();
+        assert_eq!((winter.hour, winter.minute, winter.offset_min), (1, 59, 60));
+        let summer = zoned(Millis(1_774_746_000_000), "Europe/Berlin").unwrap();
+        assert_eq!((summer.hour, summer.minute, summer.offset_min, summer.weekday), (3, 0, 120, 7));
+        assert!(zoned(Millis(0), "Mars/Olympus").is_err());
+    }
+}

@@ -1,0 +1,250 @@
+//! Settings: read once from the environment, checked, and handed on as typed values.
+//!
+//! Every value, its unit and its default are listed in `docs/operations.md`.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Where this installation runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Environment {
+    /// On a developer's machine: sandbox provider, demo, mailbox page, known secrets.
+    Development,
+    /// For real fans: all of that refuses to start.
+    Production,
+}
+
+/// How to reach the sandbox payment provider.
+#[derive(Clone)]
+pub struct PspSettings {
+    /// Its base address, without a slash at the end.
+    pub url: String,
+    /// Bearer key of our merchant.
+    pub api_key: String,
+    /// Secrets that verify its webhooks; two while rotating.
+    pub webhook_secrets: Vec<String>,
+    /// Our merchant there: a payment for another is not ours.
+    pub merchant: String,
+}
+
+/// All settings of one process.
+#[derive(Clone)]
+pub struct Config {
+    /// Development or production.
+    pub environment: Environment,
+    /// The origin that browsers see, without a slash at the end.
+    pub public_url: String,
+    /// Folder for embedded stores, static maps and logs.
+    pub data_dir: PathBuf,
+    /// Postgres; none starts an embedded one.
+    pub database_url: Option<String>,
+    /// Redis; none starts an embedded one.
+    pub redis_url: Option<String>,
+    /// Keys for signed tokens; the first signs.
+    pub token_keys: Vec<Vec<u8>>,
+    /// Seed of the Ed25519 key that signs ticket codes.
+    pub ticket_key: [u8; 32],
+    /// The sandbox provider.
+    pub psp: PspSettings,
+    /// Length of a visit after entry.
+    pub visit_ttl_ms: i64,
+    /// How long the provider gives a fan to pay.
+    pub provider_deadline_ms: i64,
+    /// What is added to that deadline before the hold ends.
+    pub provider_grace_ms: i64,
+    /// Connections to Postgres.
+    pub database_connections: u32,
+    /// Names that may be stopped at by the fault points of tests; empty otherwise.
+    pub fault_points: Vec<String>,
+}
+
+/// Keys that are known to everybody who reads this file: refused in production.
+const DEVELOPMENT_TOKEN_KEY: &str = "development token key, known to everybody";
+const DEVELOPMENT_TICKET_KEY: [u8; 32] = *b"development ticket key, 32 bytes";
+const DEVELOPMENT_PSP_KEY: &str = "sandbox-api-key";
+const DEVELOPMENT_WEBHOOK_SECRET: &str = "sandbox-webhook-secret";
+/// Shortest token key, in bytes: the output size of its hash.
+const TOKEN_KEY_MIN_BYTES: usize = 32;
+
+/// Settings that can't be used; the sentence names the variable.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ConfigError(pub String);
+
+fn wrong<T>(text: impl Into<String>) -> Result<T, ConfigError> {
+    Err(ConfigError(text.into()))
+}
+
+impl Config {
+    /// Reads the settings from `get`, which answers a variable's value (the process environment, or a
+    /// map in tests).
+    ///
+    /// # Errors
+    /// Names the variable that is wrong, or the two that contradict each other.
+    pub fn read(get: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let get = |name: &str| get(name).filter(|value| !value.is_empty());
+        let environment = match get("STARARENA_ENV").as_deref() {
+            None | Some("development") => Environment::Development,
+            Some("production") => Environment::Production,
+            Some(other) => return wrong(format!("STARARENA_ENV is `{other}`: `development` or `production` is expected")),
+        };
+        let number = |name: &str, default: i64, range: std::ops::RangeInclusive<i64>| match get(name) {
+            None => Ok(default),
+            Some(text) => match text.parse::<i64>() {
+                Ok(value) if range.contains(&value) => Ok(value),
+                _ => wrong(format!("{name} is `{text}`: a number from {} to {} is expected", range.start(), range.end())),
+            },
+        };
+        let ticket_key = match get("STARARENA_TICKET_KEY") {
+            None => DEVELOPMENT_TICKET_KEY,
+            Some(text) => {
+                let mut key = [0; 32];
+                if hex::decode_to_slice(&text, &mut key).is_err() {
+                    return wrong("STARARENA_TICKET_KEY: 64 hexadecimal digits are expected");
+                }
+                key
+            }
+        };
+        let list = |name: &str, default: &str| -> Vec<String> {
+            get(name).unwrap_or_else(|| default.to_owned()).split(',').map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()).collect()
+        };
+        let config = Self {
+            environment,
+            public_url: get("STARARENA_PUBLIC_URL").unwrap_or_default().trim_end_matches('/').to_owned(),
+            data_dir: get("STARARENA_DATA_DIR").unwrap_or_else(|| "data".to_owned()).into(),
+            database_url: get("DATABASE_URL"),
+            redis_url: get("REDIS_URL"),
+            token_keys: list("STARARENA_TOKEN_KEYS", DEVELOPMENT_TOKEN_KEY).into_iter().map(String::into_bytes).collect(),
+            ticket_key,
+            psp: PspSettings {
+                url: get("STARARENA_PSP_URL").unwrap_or_default().trim_end_matches('/').to_owned(),
+                api_key: get("STARARENA_PSP_API_KEY").unwrap_or_else(|| DEVELOPMENT_PSP_KEY.to_owned()),
+                webhook_secrets: list("STARARENA_PSP_WEBHOOK_SECRETS", DEVELOPMENT_WEBHOOK_SECRET),
+                merchant: get("STARARENA_PSP_MERCHANT").unwrap_or_else(|| "StarArena".to_owned()),
+            },
+            visit_ttl_ms: number("STARARENA_VISIT_TTL_MS", 20 * 60_000, 1_000..=24 * 3_600_000)?,
+            provider_deadline_ms: number("STARARENA_PROVIDER_DEADLINE_MS", 10 * 60_000, 1_000..=24 * 3_600_000)?,
+            provider_grace_ms: number("STARARENA_PROVIDER_GRACE_MS", 30_000, 0..=3_600_000)?,
+            database_connections: u32::try_from(number("STARARENA_DATABASE_CONNECTIONS", 20, 4..=500)?).unwrap_or(20),
+            fault_points: list("STARARENA_FAULT_POINTS", ""),
+        };
+        config.check_production()?;
+        Ok(config)
+    }
+
+    /// Reads the process environment.
+    ///
+    /// # Errors
+    /// As [`Config::read`].
+    pub fn from_env() -> Result<Self, ConfigError> {
+        Self::read(|name| std::env::var(name).ok())
+    }
+
+    fn check_production(&self) -> Result<(), ConfigError> {
+        if self.environment != Environment::Production {
+            return Ok(());
+        }
+        if !self.fault_points.is_empty() {
+            return wrong("STARARENA_FAULT_POINTS is set: fault points are for tests and refuse to start in production");
+        }
+        if !self.public_url.starts_with("https://") {
+            return wrong("STARARENA_PUBLIC_URL: an https:// address is expected in production");
+        }
+        if self.token_keys.iter().any(|key| key.as_slice() == DEVELOPMENT_TOKEN_KEY.as_bytes()) {
+            return wrong("STARARENA_TOKEN_KEYS: the default key is known to everybody; set a random one in production");
+        }
+        if self.token_keys.iter().any(|key| key.len() < TOKEN_KEY_MIN_BYTES) {
+            return wrong(format!("STARARENA_TOKEN_KEYS: each key needs at least {TOKEN_KEY_MIN_BYTES} bytes in production"));
+        }
+        if self.ticket_key == DEVELOPMENT_TICKET_KEY {
+            return wrong("STARARENA_TICKET_KEY: the default key is known to everybody; set a random one in production");
+        }
+        // The sandbox moves no money, so nothing that it says may issue a ticket to real people.
+        wrong("the sandbox payment provider refuses to start in production, and no other provider is configured")
+    }
+
+    /// Whether the sandbox, the demo and the mailbox page may be used.
+    pub fn is_development(&self) -> bool {
+        self.environment == Environment::Development
+    }
+
+    /// The name of a cookie: `__Host-` binds it to this origin, which browsers allow on https alone.
+    pub fn cookie_name(&self, name: &str) -> String {
+        if self.public_url.starts_with("https://") { format!("__Host-{name}") } else { name.to_owned() }
+    }
+
+    /// Where published static maps are kept.
+    pub fn maps_dir(&self) -> PathBuf {
+        self.data_dir.join("maps")
+    }
+}
+
+/// Secrets are never printed.
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Config")
+            .field("environment", &self.environment)
+            .field("public_url", &self.public_url)
+            .field("data_dir", &self.data_dir)
+            .field("database_url", &self.database_url.as_ref().map(|_| "(set)"))
+            .field("redis_url", &self.redis_url.as_ref().map(|_| "(set)"))
+            .field("token_keys", &format_args!("({} keys)", self.token_keys.len()))
+            .field("ticket_key", &"(set)")
+            .field("psp_url", &self.psp.url)
+            .field("visit_ttl_ms", &self.visit_ttl_ms)
+            .field("provider_deadline_ms", &self.provider_deadline_ms)
+            .field("provider_grace_ms", &self.provider_grace_ms)
+            .field("database_connections", &self.database_connections)
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashMap;
+
+    fn read(pairs: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        let map: HashMap<String, String> = pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+        Config::read(|name| map.get(name).cloned())
+    }
+
+    #[test]
+    fn development_needs_nothing() {
+        let config = read(&[]).unwrap();
+        assert!(config.is_development());
+        assert_eq!(config.cookie_name("sa-session"), "sa-session");
+    }
+
+    #[test]
+    fn wrong_values_name_their_variable() {
+        for (name, value) in [("STARARENA_ENV", "prod"), ("STARARENA_VISIT_TTL_MS", "soon"), ("STARARENA_VISIT_TTL_MS", "-1"), ("STARARENA_TICKET_KEY", "zz")] {
+            let error = read(&[(name, value)]).unwrap_err();
+            assert!(error.0.contains(name), "{error}");
+        }
+    }
+
+    #[test]
+    fn production_refuses_default_secrets_fault_points_and_the_sandbox() {
+        let key = "0123456789abcdef0123456789abcdef";
+        let hex = "11".repeat(32);
+        let base = [("STARARENA_ENV", "production"), ("STARARENA_PUBLIC_URL", "https://tickets.example.org")];
+        let with = |extra: &[(&'static str, &str)]| {
+            let mut all: Vec<(&str, &str)> = base.to_vec();
+            all.extend_from_slice(extra);
+            read(&all).unwrap_err().0
+        };
+        assert!(read(&[("STARARENA_ENV", "production")]).unwrap_err().0.contains("STARARENA_PUBLIC_URL"));
+        assert!(with(&[]).contains("STARARENA_TOKEN_KEYS"));
+        assert!(with(&[("STARARENA_TOKEN_KEYS", "short")]).contains("STARARENA_TOKEN_KEYS"));
+        assert!(with(&[("STARARENA_TOKEN_KEYS", key)]).contains("STARARENA_TICKET_KEY"));
+        assert!(with(&[("STARARENA_TOKEN_KEYS", key), ("STARARENA_TICKET_KEY", &hex)]).contains("sandbox"));
+        assert!(with(&[("STARARENA_FAULT_POINTS", "capture")]).contains("STARARENA_FAULT_POINTS"));
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let printed = format!("{:?}", read(&[("STARARENA_TOKEN_KEYS", "very secret")]).unwrap());
+        assert!(!printed.contains("very secret"));
+    }
+}

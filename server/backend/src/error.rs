@@ -1,0 +1,77 @@
+//! What can go wrong, by who can do something about it: the caller (a refusal), time (an outage), us.
+
+use domain::{Code, Refusal};
+
+/// The result of a use-case.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A use-case that did not succeed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The expected "no", with its stable code. Nothing was changed.
+    #[error("refused")]
+    Refused(#[from] Refusal),
+    /// Postgres failed or is out of reach.
+    #[error("the database did not answer as expected")]
+    Postgres(#[from] sqlx::Error),
+    /// A migration could not be applied.
+    #[error("the database could not be migrated")]
+    Migration(#[from] sqlx::migrate::MigrateError),
+    /// Redis failed or is out of reach.
+    #[error("the seat store did not answer as expected")]
+    Redis(#[from] redis::RedisError),
+    /// The payment provider failed or is out of reach.
+    #[error("the payment provider did not answer as expected")]
+    Provider(#[from] crate::payment::ProviderError),
+    /// A file could not be read or written.
+    #[error("a file could not be read or written")]
+    File(#[from] std::io::Error),
+    /// Something that must hold does not: a bug, or stores that were changed by hand.
+    #[error("broken expectation: {0}")]
+    Broken(String),
+}
+
+impl Error {
+    /// What the caller is told: refusals as they are, outages as `unavailable`, the rest as `internal`.
+    pub fn refusal(&self) -> Refusal {
+        match self {
+            Self::Refused(refusal) => refusal.clone(),
+            Self::Redis(_) => Refusal::new(Code::Unavailable, "the seats can't be reached right now; nothing was changed")
+                .retry_after_ms(RETRY_AFTER_MS),
+            Self::Postgres(e) if is_outage(e) => {
+                Refusal::new(Code::Unavailable, "the orders can't be reached right now; nothing was changed").retry_after_ms(RETRY_AFTER_MS)
+            }
+            Self::Provider(_) => {
+                Refusal::new(Code::ProviderUnavailable, "the payment provider can't be reached right now; nothing was charged")
+                    .retry_after_ms(RETRY_AFTER_MS)
+            }
+            Self::Postgres(_) | Self::Migration(_) | Self::File(_) | Self::Broken(_) => {
+                Refusal::new(Code::Internal, "something went wrong on our side; it was recorded")
+            }
+        }
+    }
+
+    /// Whether this is an expected answer rather than a fault.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
+}
+
+/// How long callers wait before they try again after an outage.
+const RETRY_AFTER_MS: u32 = 1_000;
+
+fn is_outage(error: &sqlx::Error) -> bool {
+    matches!(error, sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed)
+        // Class 57: the server is shutting down or starting up; 53: out of a resource; 08: connection.
+        || error.as_database_error().and_then(|e| e.code()).is_some_and(|code| ["57", "53", "08"].iter().any(|class| code.starts_with(class)))
+}
+
+/// A refusal as an error, for the many places that return early.
+pub(crate) fn refuse<T>(code: Code, message: impl Into<String>) -> Result<T> {
+    Err(Error::Refused(Refusal::new(code, message)))
+}
+
+/// "No such thing, or not yours": the same answer for both.
+pub(crate) fn not_found<T>(what: &str) -> Result<T> {
+    refuse(Code::NotFound, format!("there is no such {what}"))
+}

@@ -1,0 +1,203 @@
+//! Holds: leases on seats, decided by Redis in one script, written to Postgres by the order writer.
+
+use crate::backend::Backend;
+use crate::catalog::Sale;
+use crate::error::{Error, Result, not_found, refuse};
+use crate::postgres::orders;
+use crate::redis::{HoldAnswer, ShortAnswer};
+use domain::account::Session;
+use domain::hold::{Held, HoldRequest, hold_id};
+use domain::order::OrderStatus;
+use domain::queue::{PASS_PURPOSE, Pass};
+use domain::{AccountId, Code, Millis, Money, OrderId, PerformanceId, Refusal, SeatNo};
+use redis::AsyncCommands as _;
+use serde::Deserialize;
+use std::sync::Arc;
+
+/// How long callers wait while the seats are rebuilt.
+const REBUILD_RETRY_MS: u32 = 500;
+
+/// A hold's record, as the scripts keep it.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct HoldRecord {
+    /// Account, 32 hexadecimal digits.
+    pub(crate) a: String,
+    /// Seats, comma separated.
+    pub(crate) s: String,
+    /// When it ends.
+    pub(crate) x: i64,
+    /// State.
+    pub(crate) st: String,
+}
+
+pub(crate) fn rebuilding<T>() -> Result<T> {
+    Err(Error::Refused(
+        Refusal::new(Code::Unavailable, "the seats are being rebuilt; nothing was changed").retry_after_ms(REBUILD_RETRY_MS),
+    ))
+}
+
+impl Backend {
+    /// Takes seats for the fan who presents a pass: all of them, or none.
+    ///
+    /// # Errors
+    /// Every refusal of DESIGN's hold: `pass_required`, `pass_invalid`, `sale_closed`, `seat_taken` (with the
+    /// seats), `unknown_seat`, `seat_not_for_sale`, `limit_exceeded`, `hold_open`, `hold_closed`,
+    /// `key_reused`, `invalid_input`; `unavailable` while the seats are away or being rebuilt.
+    pub async fn hold(
+        self: &Arc<Self>,
+        session: &Session,
+        pass: Option<&str>,
+        performance: PerformanceId,
+        seats: Vec<SeatNo>,
+        key: &str,
+    ) -> Result<Held> {
+        let started = std::time::Instant::now();
+        let sale = self.sale(performance).await?;
+        let pass = self.check_pass(session, pass, performance)?;
+        let request = HoldRequest::new(seats, key, sale.row.seat_limit)?;
+        check_priced(&sale, &request.seats)?;
+        let id = hold_id(session.account, performance, &request.key);
+        let answer = match self.seats.hold(&sale.keys, sale.row.epoch, id, session.account, &pass.nonce, &request.seats).await? {
+            // The epoch may have moved on since the sale was read: look once more.
+            HoldAnswer::Rebuilding => {
+                let sale = self.reload_sale(performance).await?;
+                self.seats.hold(&sale.keys, sale.row.epoch, id, session.account, &pass.nonce, &request.seats).await?
+            }
+            answer => answer,
+        };
+        let outcome = held(&sale, id, &request.seats, answer);
+        let word = outcome.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
+        metrics::counter!("stararena_holds_total", "outcome" => word).increment(1);
+        metrics::histogram!("stararena_hold_seconds").record(started.elapsed().as_secs_f64());
+        Ok(outcome?)
+    }
+
+    /// Gives a hold back. A hold that has ended already counts as given back.
+    ///
+    /// # Errors
+    /// `not_found` for another's hold, `wrong_state` while it is being paid or when it was sold.
+    pub async fn release(self: &Arc<Self>, session: &Session, order: OrderId) -> Result<()> {
+        let Some((sale, record)) = self.find_hold(session.account, order).await? else { return not_found("hold") };
+        match self.seats.release(&sale.keys, sale.row.epoch, order, session.account).await? {
+            ShortAnswer::Done | ShortAnswer::Again => Ok(()),
+            ShortAnswer::Rebuilding => rebuilding(),
+            ShortAnswer::No(word, _) if word == "missing" => not_found("hold"),
+            ShortAnswer::No(word, _) => {
+                tracing::debug!(%order, state = record.st, word, "a hold was not given back");
+                refuse(Code::WrongState, "these seats are being paid for, or are paid: cancel the order instead")
+            }
+        }
+    }
+
+    /// The fan's own open hold for a performance.
+    ///
+    /// # Errors
+    /// `not_found` for an unknown performance.
+    pub async fn my_hold(self: &Arc<Self>, session: &Session, performance: PerformanceId) -> Result<Option<Held>> {
+        let sale = self.sale(performance).await?;
+        let open: Option<String> = self.seats.connection().hget(sale.keys.held_by(), session.account.simple()).await?;
+        let Some(id) = open.and_then(|text| text.split_once(':')?.1.parse::<OrderId>().ok()) else { return Ok(None) };
+        let Some(record) = self.hold_record(&sale, id).await? else { return Ok(None) };
+        if record.st != "held" && record.st != "paying" {
+            return Ok(None);
+        }
+        let seats = domain::ids::parse_seats(&record.s).map_err(|part| Error::Broken(format!("a hold names the seat {part}")))?;
+        let total = total(&sale, &seats)?;
+        Ok(Some(Held { order: id, seats, expires: Millis(record.x), total }))
+    }
+
+    pub(crate) async fn hold_record(&self, sale: &Sale, id: OrderId) -> Result<Option<HoldRecord>> {
+        let raw: Option<String> = self.seats.connection().hget(sale.keys.holds(), id.simple()).await?;
+        raw.map(|raw| serde_json::from_str(&raw).map_err(|e| Error::Broken(format!("the record of a hold can't be read: {e}")))).transpose()
+    }
+
+    /// Finds an account's hold: by its order, or, before that is written, in the sales of this account's visit.
+    pub(crate) async fn find_hold(self: &Arc<Self>, account: AccountId, order: OrderId) -> Result<Option<(Arc<Sale>, HoldRecord)>> {
+        let written = orders::one(&self.pg, order).await?;
+        let candidates = match written {
+            Some(row) if row.account != account => return Ok(None),
+            Some(row) => vec![row.performance],
+            None => crate::postgres::catalog::on_sale(&self.pg, self.now()).await?,
+        };
+        for performance in candidates {
+            let sale = self.sale(performance).await?;
+            if let Some(record) = self.hold_record(&sale, order).await?.filter(|record| record.a == account.simple()) {
+                return Ok(Some((sale, record)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Checks a pass's signature, owner, performance, session and time: cheap, before any store.
+    pub(crate) fn check_pass(&self, session: &Session, pass: Option<&str>, performance: PerformanceId) -> Result<Pass> {
+        let Some(text) = pass else { return refuse(Code::PassRequired, "come in through the queue first") };
+        let Ok(pass) = self.tokens.read::<Pass>(PASS_PURPOSE, text) else {
+            return refuse(Code::PassInvalid, "this pass is not one of ours");
+        };
+        if pass.account != session.account || pass.session != session.session {
+            return refuse(Code::PassInvalid, "this pass was given to another sign-in");
+        }
+        if pass.performance != performance {
+            return refuse(Code::PassInvalid, "this pass is for another performance");
+        }
+        Ok(pass)
+    }
+
+    /// The state of an order whose row is not written yet, by its hold.
+    pub(crate) fn status_of_record(record: &HoldRecord) -> OrderStatus {
+        match record.st.as_str() {
+            "held" => OrderStatus::PendingPayment,
+            "paying" => OrderStatus::PaymentProcessing,
+            "sold" => OrderStatus::Paid,
+            _ => OrderStatus::Closed,
+        }
+    }
+}
+
+fn check_priced(sale: &Sale, seats: &[SeatNo]) -> Result<()> {
+    let unknown: Vec<SeatNo> = seats.iter().copied().filter(|s| s.0 >= sale.row.seat_count).collect();
+    if !unknown.is_empty() {
+        return Err(Error::Refused(unknown_seats(unknown)));
+    }
+    let unpriced: Vec<SeatNo> = seats.iter().copied().filter(|s| sale.price(*s).is_none()).collect();
+    if !unpriced.is_empty() {
+        return Err(Error::Refused(Refusal::new(Code::SeatNotForSale, "a seat without a price is not for sale").with_seats(unpriced)));
+    }
+    Ok(())
+}
+
+fn unknown_seats(seats: Vec<SeatNo>) -> Refusal {
+    Refusal::new(Code::UnknownSeat, format!("there is no seat {} in this performance", domain::ids::join_seats(&seats))).with_seats(seats)
+}
+
+/// The sum of seats' prices.
+pub(crate) fn total(sale: &Sale, seats: &[SeatNo]) -> Result<Money> {
+    seats
+        .iter()
+        .try_fold(Money::new(0, sale.row.currency), |sum, seat| sum.checked_add(sale.price(*seat)?))
+        .ok_or_else(|| Error::Broken("a held seat has no price, or the sum leaves its range".to_owned()))
+}
+
+fn held(sale: &Sale, id: OrderId, seats: &[SeatNo], answer: HoldAnswer) -> std::result::Result<Held, Refusal> {
+    let no = |code, message: &str| Err(Refusal::new(code, message));
+    match answer {
+        HoldAnswer::Held { expires, .. } => {
+            let total = total(sale, seats).map_err(|e| e.refusal())?;
+            Ok(Held { order: id, seats: seats.to_vec(), expires, total })
+        }
+        HoldAnswer::Rebuilding => {
+            Err(Refusal::new(Code::Unavailable, "the seats are being rebuilt; nothing was changed").retry_after_ms(REBUILD_RETRY_MS))
+        }
+        HoldAnswer::KeyReused => no(Code::KeyReused, "this key was used with other seats"),
+        HoldAnswer::Closed => no(Code::HoldClosed, "this hold has ended: choose seats again"),
+        HoldAnswer::SaleClosed => no(Code::SaleClosed, "the sale has not opened yet, or has ended"),
+        HoldAnswer::PassRequired => no(Code::PassRequired, "the visit has ended, or goes on in another window: come in through the queue again"),
+        HoldAnswer::HoldOpen => no(Code::HoldOpen, "you hold seats already: pay for them or give them back first"),
+        HoldAnswer::Limit => no(Code::LimitExceeded, "more seats than one account may have"),
+        HoldAnswer::Unknown(seats) => Err(unknown_seats(seats)),
+        HoldAnswer::Taken(seats) => {
+            Err(Refusal::new(Code::SeatTaken, format!("seat {} was just taken", domain::ids::join_seats(&seats))).with_seats(seats))
+        }
+        HoldAnswer::Blocked(seats) => Err(Refusal::new(Code::SeatNotForSale, "a blocked seat is not for sale").with_seats(seats)),
+    }
+}

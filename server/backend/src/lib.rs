@@ -1,0 +1,38 @@
+//! All input and output of StarArena: Postgres, Redis, payment providers and mail, and the
+//! use-cases on top of them as methods of one [`Backend`].
+//!
+//! **Architecture invariants:** this crate names no web framework; only this crate writes SQL or
+//! Redis keys; a decision that can be a function of values lives in `domain` and is called here.
+
+mod accounts;
+mod audit;
+mod backend;
+mod catalog;
+mod clock;
+mod config;
+pub mod embedded;
+mod error;
+mod holds;
+mod live;
+mod mail;
+mod organizer;
+mod payment;
+mod pay;
+mod postgres;
+mod queue;
+mod redis;
+mod seeding;
+mod tickets;
+mod work;
+
+pub use accounts::{Client, SignedIn};
+pub use audit::Breach;
+pub use backend::Backend;
+pub use clock::{Clock, ManualClock, SystemClock};
+pub use config::{Config, ConfigError, Environment, PspSettings};
+pub use error::{Error, Result};
+pub use live::Feed;
+pub use organizer::{NewEvent, NewPerformance, StoredPlan};
+pub use payment::{PaymentProvider, ProviderError, ProviderPayment, ProviderState};
+pub use seeding::{Demo, FanLogin};
+pub use work::Workers;

@@ -1,0 +1,77 @@
+//! Mail: written into the outbox with the change that causes it, delivered by a worker.
+
+use crate::error::Result;
+use crate::postgres::outbox;
+use domain::{Millis, account::MailView};
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use sqlx::{PgExecutor, PgPool};
+
+/// The outbox kind of mails.
+pub(crate) const MAIL: &str = "mail";
+
+/// A mail to be sent.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Mail {
+    pub(crate) to: String,
+    pub(crate) subject: String,
+    pub(crate) body: String,
+}
+
+/// An outside service that delivers mail.
+pub(crate) trait Mailer: Send + Sync {
+    /// Delivers one mail; `outbox` is the same for every try of it.
+    fn deliver(&self, outbox: i64, mail: Mail, now: Millis) -> BoxFuture<'_, Result<()>>;
+}
+
+/// Delivers into the mailbox that the development page shows.
+pub(crate) struct DevelopmentMailer(pub(crate) PgPool);
+
+impl Mailer for DevelopmentMailer {
+    fn deliver(&self, outbox: i64, mail: Mail, now: Millis) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async move {
+            let view = MailView { to: mail.to, subject: mail.subject, body: mail.body, sent: now };
+            Ok(outbox::deliver(&self.0, outbox, &view).await?)
+        })
+    }
+}
+
+/// Writes a mail into the outbox; `dedupe` makes it be sent once.
+pub(crate) async fn enqueue(db: impl PgExecutor<'_>, dedupe: &str, mail: &Mail, now: Millis) -> Result<()> {
+    Ok(outbox::insert(db, MAIL, dedupe, &json!(mail), now).await?)
+}
+
+/// The mail with the link that confirms an address.
+pub(crate) fn confirmation(to: &str, link: &str, lang: &str) -> Mail {
+    let (subject, body) = if lang == "zh" {
+        ("请确认您的邮箱", format!("您好！\n\n请打开下面的链接确认邮箱，然后就可以参加排队：\n\n{link}\n\n链接 24 小时内有效。如果不是您本人注册，请忽略此邮件。\n"))
+    } else {
+        (
+            "Confirm your e-mail address",
+            format!("Hello,\n\nopen this link to confirm your address; after that you can take a place in a queue:\n\n{link}\n\nIt works for 24 hours. If you did not sign up, ignore this mail.\n"),
+        )
+    };
+    Mail { to: to.to_owned(), subject: subject.to_owned(), body }
+}
+
+/// The mail that says that tickets are ready.
+pub(crate) fn tickets_ready(to: &str, event: &str, seats: &[String], link: &str, lang: &str) -> Mail {
+    let list = seats.join("\n");
+    let (subject, body) = if lang == "zh" {
+        (format!("您的门票：{event}"), format!("付款成功，门票已出：\n\n{list}\n\n查看门票：\n\n{link}\n"))
+    } else {
+        (format!("Your tickets: {event}"), format!("Your payment arrived and your tickets are ready:\n\n{list}\n\nSee them here:\n\n{link}\n"))
+    };
+    Mail { to: to.to_owned(), subject, body }
+}
+
+/// The mail that says that money goes back.
+pub(crate) fn refunded(to: &str, event: &str, amount: &str, lang: &str) -> Mail {
+    let (subject, body) = if lang == "zh" {
+        (format!("退款：{event}"), format!("您的付款到达时座位已经释放。{amount} 将全额退回。\n"))
+    } else {
+        (format!("Refund: {event}"), format!("Your payment arrived after your seats had gone back. {amount} is returned to you in full.\n"))
+    };
+    Mail { to: to.to_owned(), subject, body }
+}

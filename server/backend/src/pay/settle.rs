@@ -1,0 +1,265 @@
+//! What a provider's object means for our attempt and order.
+
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use crate::payment::{ProviderError, ProviderPayment, ProviderState};
+use crate::postgres::attempts::{self, AttemptRow};
+use crate::postgres::orders::{self, OrderRow};
+use crate::mail;
+use crate::postgres::{accounts, refunds};
+use crate::redis::PayAnswer;
+use domain::order::{AttemptStatus, OrderEvent, OrderFacts, OrderStatus, transition};
+use domain::{Millis, Money};
+use serde_json::json;
+use std::sync::Arc;
+
+/// What a fan has left after a payment that failed, at least.
+const AFTER_FAILURE_MS: i64 = 60_000;
+
+impl Backend {
+    /// Reads the payment of an attempt at the provider and acts on it. Idempotent; safe to call at any
+    /// time by anybody: webhook, return page, schedule, closer.
+    ///
+    /// # Errors
+    /// Outages: the schedule calls again.
+    pub(crate) async fn settle(self: &Arc<Self>, attempt: &AttemptRow) -> Result<()> {
+        let Some(attempt) = attempts::one(&self.pg, attempt.id).await?.filter(|attempt| attempt.status.is_open()) else {
+            return Ok(());
+        };
+        let Some(order) = orders::one(&self.pg, attempt.order).await? else {
+            return Err(Error::Broken(format!("attempt {} has no order", attempt.id)));
+        };
+        let payment = match self.payment_of(&order, &attempt).await? {
+            Some(payment) => payment,
+            None => return self.attempt_canceled(&order, &attempt).await,
+        };
+        if let Some(reason) = self.mismatch(&attempt, &payment) {
+            return self.set_aside(&attempt, &payment, reason).await;
+        }
+        match payment.state {
+            ProviderState::Open => self.still_open(&order, &attempt, &payment).await,
+            ProviderState::Authorized => self.authorized(&order, &attempt, &payment).await,
+            ProviderState::Captured => self.captured(&attempt).await,
+            ProviderState::Canceled => self.attempt_canceled(&order, &attempt).await,
+        }
+    }
+
+    /// The payment at the provider; `None` when there is none and there will be none.
+    async fn payment_of(&self, order: &OrderRow, attempt: &AttemptRow) -> Result<Option<ProviderPayment>> {
+        if let Some(id) = &attempt.provider_ref {
+            return Ok(Some(self.provider.get(id).await?));
+        }
+        if let Some(found) = self.provider.find(&attempt.id.to_string()).await? {
+            attempts::set_open(&self.pg, attempt.id, &found.id, &found.hosted_url).await?;
+            return Ok(Some(found));
+        }
+        if order.status == OrderStatus::PaymentProcessing && self.seats.time().await? < attempt.deadline {
+            return Ok(Some(self.open_at_provider(order, attempt).await?));
+        }
+        Ok(None)
+    }
+
+    fn mismatch(&self, attempt: &AttemptRow, payment: &ProviderPayment) -> Option<&'static str> {
+        if payment.amount_minor != attempt.amount_minor {
+            Some("another amount")
+        } else if payment.currency != attempt.currency {
+            Some("another currency")
+        } else if payment.merchant != self.config.psp.merchant {
+            Some("another merchant")
+        } else if payment.reference != attempt.id.to_string() {
+            Some("another reference")
+        } else {
+            None
+        }
+    }
+
+    async fn set_aside(&self, attempt: &AttemptRow, payment: &ProviderPayment, reason: &str) -> Result<()> {
+        metrics::counter!("stararena_payments_quarantined_total").increment(1);
+        tracing::error!(attempt = %attempt.id, payment = payment.id, reason, "a payment does not fit its attempt and was set aside");
+        let evidence = json!({
+            "attempt": attempt.id, "expected": { "amount": attempt.amount_minor, "currency": attempt.currency },
+            "found": { "amount": payment.amount_minor, "currency": payment.currency, "merchant": payment.merchant, "reference": payment.reference },
+        });
+        Ok(attempts::quarantine(&self.pg, self.provider.name(), &payment.id, reason, &evidence, self.now()).await?)
+    }
+
+    /// The fan is at the provider: note a declined card; end it there when its order is over.
+    async fn still_open(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow, payment: &ProviderPayment) -> Result<()> {
+        attempts::set_error(&self.pg, attempt.id, payment.last_error.as_deref()).await?;
+        if order.status == OrderStatus::PaymentProcessing && self.seats.time().await? < order.expires {
+            return Ok(());
+        }
+        self.cancel_there(order, attempt, payment).await
+    }
+
+    async fn cancel_there(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow, payment: &ProviderPayment) -> Result<()> {
+        match self.provider.cancel(&payment.id, &format!("cancel:{}", attempt.id)).await {
+            Ok(ended) if ended.state == ProviderState::Canceled => self.attempt_canceled(order, attempt).await,
+            Ok(ended) if ended.state == ProviderState::Captured => self.captured(attempt).await,
+            Ok(_) => Ok(()),
+            Err(ProviderError::Refused { .. }) => match self.provider.get(&payment.id).await?.state {
+                ProviderState::Captured => self.captured(attempt).await,
+                ProviderState::Canceled => self.attempt_canceled(order, attempt).await,
+                ProviderState::Open | ProviderState::Authorized => Ok(()),
+            },
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Authorise → the order still owns its seats → capture; otherwise the authorisation is given up
+    /// and no refund is needed.
+    async fn authorized(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow, payment: &ProviderPayment) -> Result<()> {
+        if !orders::owns_all_seats(&self.pg, attempt.order).await? {
+            return self.cancel_there(order, attempt, payment).await;
+        }
+        self.fault("before-capture");
+        match self.provider.capture(&payment.id, &format!("cap:{}", attempt.id)).await {
+            Ok(captured) if captured.state == ProviderState::Captured => {
+                self.fault("after-capture");
+                self.captured(attempt).await
+            }
+            Ok(_) => Ok(()),
+            Err(ProviderError::Refused { .. }) => match self.provider.get(&payment.id).await?.state {
+                ProviderState::Captured => self.captured(attempt).await,
+                ProviderState::Canceled => self.attempt_canceled(order, attempt).await,
+                ProviderState::Open | ProviderState::Authorized => Ok(()),
+            },
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// The money is ours: the order is paid, or, where it owns no seats any more, all of it goes back.
+    async fn captured(self: &Arc<Self>, attempt: &AttemptRow) -> Result<()> {
+        for _ in 0..5 {
+            let Some(order) = orders::one(&self.pg, attempt.order).await? else {
+                return Err(Error::Broken(format!("attempt {} has no order", attempt.id)));
+            };
+            let now = self.now();
+            let step = transition(OrderFacts { status: order.status, expires: order.expires }, OrderEvent::Captured, now);
+            let mut tx = self.pg.begin().await?;
+            if !attempts::set_status(&mut *tx, attempt.id, AttemptStatus::Captured).await? {
+                return Ok(());
+            }
+            let source = format!("capture:{}", attempt.id);
+            attempts::post(&mut tx, &source, "provider_clearing", "organizer_payable", attempt.amount_minor, attempt.currency, now).await?;
+            let moved = match step {
+                Ok(step) => orders::apply(&mut tx, &order, step, OrderEvent::Captured, None, now).await?,
+                Err(_) => {
+                    // A late capture, or a second one: the seats are not this order's to sell.
+                    refunds::reserve_whole(&mut tx, uuid::Uuid::now_v7(), attempt.id, "captured without seats", now).await?;
+                    self.mail_refund(&mut tx, &order, attempt).await?;
+                    true
+                }
+            };
+            if moved {
+                tx.commit().await?;
+                metrics::counter!("stararena_payments_captured_total").increment(1);
+                self.wake.issue.notify_one();
+                return Ok(());
+            }
+            tx.rollback().await?;
+        }
+        Err(Error::Broken(format!("the order of attempt {} keeps changing", attempt.id)))
+    }
+
+    async fn mail_refund(&self, tx: &mut sqlx::Transaction<'_, sqlx::Postgres>, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
+        let Some(account) = accounts::by_id(&mut **tx, order.account).await? else {
+            return Err(Error::Broken(format!("order {} has no account", order.id)));
+        };
+        let sale = self.sale(order.performance).await?;
+        let amount = Money::new(attempt.amount_minor, attempt.currency).to_string();
+        let mail = mail::refunded(&account.email, &format!("{} – {}", sale.row.artist, sale.row.title), &amount, &account.lang);
+        mail::enqueue(&mut **tx, &format!("refund:{}", attempt.id), &mail, self.now()).await
+    }
+
+    /// The attempt ended without money: the hold runs on for another try, or the order closes.
+    async fn attempt_canceled(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
+        let next = if order.status == OrderStatus::PaymentProcessing { self.after_failure(order, attempt).await? } else { None };
+        let mut tx = self.pg.begin().await?;
+        if !attempts::set_status(&mut *tx, attempt.id, AttemptStatus::Canceled).await? {
+            return Ok(());
+        }
+        if let Some((event, expires)) = next {
+            let step = transition(OrderFacts { status: order.status, expires: order.expires }, event, self.now())?;
+            if !orders::apply(&mut tx, order, step, event, expires, self.now()).await? {
+                // It moved meanwhile: leave the attempt open, the schedule looks again.
+                tx.rollback().await?;
+                return Ok(());
+            }
+        }
+        tx.commit().await?;
+        self.wake.release.notify_one();
+        Ok(())
+    }
+
+    async fn after_failure(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow) -> Result<Option<(OrderEvent, Option<Millis>)>> {
+        if self.seats.time().await? >= order.expires {
+            return Ok(Some((OrderEvent::ProviderCancelled, None)));
+        }
+        let sale = self.sale(order.performance).await?;
+        let times = (AFTER_FAILURE_MS, self.hold_cap(&sale));
+        match self.seats.unpay(&sale.keys, sale.row.epoch, order.id, attempt.id, times).await? {
+            PayAnswer::Until(until) => Ok(Some((OrderEvent::AttemptFailed, Some(until)))),
+            PayAnswer::Gone => Ok(Some((OrderEvent::ProviderCancelled, None))),
+            PayAnswer::Rebuilding => crate::holds::rebuilding(),
+            PayAnswer::Sold | PayAnswer::OtherAttempt => Ok(None),
+        }
+    }
+
+    /// Ends a processing order whose time is over: ask, cancel there, close. Where the provider can't
+    /// be reached the order closes all the same; its attempt stays under query, and late money goes back.
+    pub(crate) async fn close_overdue(self: &Arc<Self>, id: domain::OrderId, now: Millis) -> Result<()> {
+        if let Some(attempt) = self.open_attempt_of(id).await? {
+            if let Err(error) = self.settle(&attempt).await {
+                tracing::warn!(order = %id, error = &error as &dyn std::error::Error, "the provider can't be asked; the order closes at its cap");
+            }
+        }
+        match orders::one(&self.pg, id).await? {
+            Some(order) if order.status == OrderStatus::PaymentProcessing && now >= order.expires => {
+                self.step(&order, OrderEvent::ProviderCancelled, None).await?;
+                self.wake.release.notify_one();
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Applies one event of the inbox: it only says where to look.
+    pub(crate) async fn apply_event(self: &Arc<Self>, body: &serde_json::Value) -> Result<()> {
+        let object = &body["data"]["object"];
+        if body["type"].as_str().is_some_and(|kind| kind.starts_with("refund.")) {
+            // Refunds are followed by their own schedule, which reads them at the provider.
+            return Ok(());
+        }
+        let reference = object["reference"].as_str().and_then(|text| text.parse().ok()).map(domain::AttemptId);
+        let attempt = match reference {
+            Some(id) => attempts::one(&self.pg, id).await?,
+            None => None,
+        };
+        match attempt {
+            Some(attempt) => self.settle(&attempt).await,
+            // Unknown here: it may be ahead of our own row. It stays in the inbox and is tried again.
+            None => Err(Error::Broken(format!("no attempt is known for {}", object["reference"]))),
+        }
+    }
+
+    /// Submits and follows one refund.
+    pub(crate) async fn settle_refund(self: &Arc<Self>, row: &refunds::RefundRow) -> Result<()> {
+        let refund = match (&row.provider_ref, &row.payment_ref) {
+            (Some(id), _) => self.provider.get_refund(id).await?,
+            (None, Some(payment)) => self.provider.refund(payment, row.amount_minor, &format!("refund:{}", row.id)).await?,
+            (None, None) => return Err(Error::Broken(format!("refund {} has no payment", row.id))),
+        };
+        refunds::submitted(&self.pg, row.id, &refund.id).await?;
+        let Some(succeeded) = refund.succeeded else { return Ok(()) };
+        let mut tx = self.pg.begin().await?;
+        if refunds::finish(&mut *tx, row.id, succeeded).await? && succeeded {
+            let source = format!("refund:{}", row.id);
+            attempts::post(&mut tx, &source, "organizer_payable", "provider_clearing", row.amount_minor, row.currency, self.now()).await?;
+            refunds::mark_attempt(&mut *tx, row.attempt).await?;
+        }
+        tx.commit().await?;
+        metrics::counter!("stararena_refunds_total", "outcome" => if succeeded { "succeeded" } else { "failed" }).increment(1);
+        Ok(())
+    }
+}

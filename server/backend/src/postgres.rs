@@ -1,0 +1,47 @@
+//! All SQL, one file per noun. Functions take an executor and plain values and decide nothing: every
+//! change names the state that it expects, and says whether one row changed.
+
+pub(crate) mod accounts;
+pub(crate) mod attempts;
+pub(crate) mod catalog;
+pub(crate) mod inbox;
+pub(crate) mod leaders;
+pub(crate) mod log;
+pub(crate) mod orders;
+pub(crate) mod outbox;
+pub(crate) mod plans;
+pub(crate) mod queue;
+pub(crate) mod refunds;
+pub(crate) mod tickets;
+
+use crate::error::Result;
+use sqlx::PgPool;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use std::str::FromStr as _;
+use std::time::Duration;
+
+/// A request that waits longer for a connection is better told to come back.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Opens the pool. A transaction that its client forgot is ended by the server (a cancelled `begin`
+/// can leave one behind in this version of sqlx), and no statement runs without a bound.
+pub(crate) async fn connect(url: &str, connections: u32) -> Result<PgPool> {
+    let options = PgConnectOptions::from_str(url)?
+        .application_name("stararena")
+        .options([("idle_in_transaction_session_timeout", "10s"), ("statement_timeout", "30s"), ("lock_timeout", "10s")]);
+    Ok(PgPoolOptions::new().max_connections(connections).acquire_timeout(ACQUIRE_TIMEOUT).connect_with(options).await?)
+}
+
+/// Applies the migrations that are missing.
+pub(crate) async fn migrate(pool: &PgPool) -> Result<()> {
+    Ok(sqlx::migrate!("../../migrations").run(pool).await?)
+}
+
+/// Runs `work` to its end even when the caller goes away: a request that is dropped must not leave
+/// half a step, nor a connection inside a transaction.
+pub(crate) async fn detached<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    match tokio::spawn(work).await {
+        Ok(result) => result,
+        Err(e) => Err(crate::Error::Broken(format!("a step of the database work ended early: {e}"))),
+    }
+}

@@ -1,0 +1,163 @@
+//! Attempts to pay, the ledger's postings, and the quarantine.
+
+use super::catalog::currency;
+use domain::order::AttemptStatus;
+use domain::{AttemptId, Currency, Millis, OrderId};
+use serde_json::Value;
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, PgExecutor, Row as _};
+
+/// One attempt.
+#[derive(Clone, Debug)]
+pub(crate) struct AttemptRow {
+    pub(crate) id: AttemptId,
+    pub(crate) order: OrderId,
+    pub(crate) number: i32,
+    pub(crate) status: AttemptStatus,
+    pub(crate) provider_ref: Option<String>,
+    pub(crate) pay_url: Option<String>,
+    pub(crate) amount_minor: i64,
+    pub(crate) currency: Currency,
+    pub(crate) last_error: Option<String>,
+    pub(crate) deadline: Millis,
+}
+
+fn attempt(row: &PgRow) -> sqlx::Result<AttemptRow> {
+    let text: String = row.try_get("status")?;
+    Ok(AttemptRow {
+        id: AttemptId(row.try_get("id")?),
+        order: OrderId(row.try_get("order_id")?),
+        number: row.try_get("number")?,
+        status: AttemptStatus::parse(&text).ok_or_else(|| sqlx::Error::ColumnDecode {
+            index: "status".to_owned(),
+            source: format!("`{text}` is no status of an attempt").into(),
+        })?,
+        provider_ref: row.try_get("provider_ref")?,
+        pay_url: row.try_get("pay_url")?,
+        amount_minor: row.try_get("amount_minor")?,
+        currency: currency(row, "currency")?,
+        last_error: row.try_get("last_error")?,
+        deadline: Millis(row.try_get("deadline_ms")?),
+    })
+}
+
+/// One attempt.
+pub(crate) async fn one(db: impl PgExecutor<'_>, id: AttemptId) -> sqlx::Result<Option<AttemptRow>> {
+    sqlx::query("select * from attempts where id = $1").bind(id.0).fetch_optional(db).await?.as_ref().map(attempt).transpose()
+}
+
+/// The attempts of an order, newest first.
+pub(crate) async fn of_order(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::Result<Vec<AttemptRow>> {
+    sqlx::query("select * from attempts where order_id = $1 order by number desc").bind(order.0).fetch_all(db).await?.iter().map(attempt).collect()
+}
+
+/// Starts an attempt; `false` when another one is open, or the number is taken.
+pub(crate) async fn insert(db: impl PgExecutor<'_>, row: &AttemptRow, provider: &str, next_query: Millis, now: Millis) -> sqlx::Result<bool> {
+    let done = sqlx::query(
+        "insert into attempts (id, order_id, number, status, provider, amount_minor, currency, created_ms, deadline_ms, next_query_ms)
+         values ($1, $2, $3, 'created', $4, $5, $6, $7, $8, $9) on conflict do nothing",
+    )
+    .bind(row.id.0)
+    .bind(row.order.0)
+    .bind(row.number)
+    .bind(provider)
+    .bind(row.amount_minor)
+    .bind(row.currency.code())
+    .bind(now.0)
+    .bind(row.deadline.0)
+    .bind(next_query.0)
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Notes where the provider keeps this attempt.
+pub(crate) async fn set_open(db: impl PgExecutor<'_>, id: AttemptId, provider_ref: &str, pay_url: &str) -> sqlx::Result<bool> {
+    let done = sqlx::query(
+        "update attempts set status = case when status = 'created' then 'open' else status end, provider_ref = $2, pay_url = $3
+         where id = $1 and (provider_ref is null or provider_ref = $2)",
+    )
+    .bind(id.0)
+    .bind(provider_ref)
+    .bind(pay_url)
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Moves an attempt from one of the open states; `false` when it is in none of them any more.
+pub(crate) async fn set_status(db: impl PgExecutor<'_>, id: AttemptId, to: AttemptStatus) -> sqlx::Result<bool> {
+    let done = sqlx::query("update attempts set status = $2 where id = $1 and status in ('created', 'open', 'authorized')")
+        .bind(id.0)
+        .bind(to.as_str())
+        .execute(db)
+        .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Notes why the provider declined, for the fan.
+pub(crate) async fn set_error(db: impl PgExecutor<'_>, id: AttemptId, error: Option<&str>) -> sqlx::Result<()> {
+    sqlx::query("update attempts set last_error = $2 where id = $1 and last_error is distinct from $2").bind(id.0).bind(error).execute(db).await?;
+    Ok(())
+}
+
+/// Takes attempts that are due for a question, and sets when each is due next.
+pub(crate) async fn take_due(db: impl PgExecutor<'_>, now: Millis, most: i64) -> sqlx::Result<Vec<AttemptRow>> {
+    sqlx::query(
+        "with due as (
+            select id from attempts where status in ('created', 'open', 'authorized') and next_query_ms <= $1
+            order by next_query_ms limit $2 for update skip locked)
+         update attempts a set queries = queries + 1,
+            -- 1 s, 2 s, 4 s … at most 30 s apart.
+            next_query_ms = $1 + least(30000, 1000 * (1 << least(queries, 5)))
+         from due where a.id = due.id returning a.*",
+    )
+    .bind(now.0)
+    .bind(most)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(attempt)
+    .collect()
+}
+
+/// Writes one posting of two entries, once by its source.
+pub(crate) async fn post(
+    db: &mut PgConnection,
+    source: &str,
+    debit: &str,
+    credit: &str,
+    amount_minor: i64,
+    currency: Currency,
+    now: Millis,
+) -> sqlx::Result<()> {
+    sqlx::query(
+        "insert into ledger_entries (source, account, currency, amount_minor, at_ms)
+         values ($1, $2, $4, $5, $6), ($1, $3, $4, -$5, $6) on conflict (source, account) do nothing",
+    )
+    .bind(source)
+    .bind(debit)
+    .bind(credit)
+    .bind(currency.code())
+    .bind(amount_minor)
+    .bind(now.0)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Sets money aside that fits nothing we know.
+pub(crate) async fn quarantine(db: impl PgExecutor<'_>, provider: &str, provider_ref: &str, reason: &str, evidence: &Value, now: Millis) -> sqlx::Result<()> {
+    sqlx::query(
+        "insert into payment_quarantine (provider, provider_ref, reason, evidence, created_ms) values ($1, $2, $3, $4, $5)
+         on conflict (provider, provider_ref, reason) do nothing",
+    )
+    .bind(provider)
+    .bind(provider_ref)
+    .bind(reason)
+    .bind(evidence)
+    .bind(now.0)
+    .execute(db)
+    .await?;
+    Ok(())
+}

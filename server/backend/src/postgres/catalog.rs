@@ -1,0 +1,254 @@
+//! Events, performances and prices.
+
+use domain::{Currency, EventId, Millis, OrganizationId, PerformanceId, PlanId};
+use sqlx::postgres::PgRow;
+use sqlx::{PgExecutor, Row as _};
+
+/// A performance with its event and venue, as most use-cases need it.
+#[derive(Clone, Debug)]
+pub(crate) struct PerformanceRow {
+    pub(crate) id: PerformanceId,
+    pub(crate) event: EventId,
+    pub(crate) slug: String,
+    pub(crate) title: String,
+    pub(crate) artist: String,
+    pub(crate) description: String,
+    pub(crate) cover: u8,
+    pub(crate) plan: PlanId,
+    pub(crate) venue: String,
+    pub(crate) city: String,
+    pub(crate) time_zone: String,
+    pub(crate) map_digest: String,
+    pub(crate) seat_count: u32,
+    pub(crate) starts: Millis,
+    pub(crate) opens: Millis,
+    pub(crate) closes: Millis,
+    pub(crate) paused: bool,
+    pub(crate) seat_limit: u32,
+    pub(crate) hold_ttl_ms: i64,
+    pub(crate) shoppers_max: u32,
+    pub(crate) release_per_min: u32,
+    pub(crate) currency: Currency,
+    pub(crate) price_version: i32,
+    pub(crate) epoch: i64,
+    pub(crate) draw_seed: [u8; 32],
+    pub(crate) draw_commitment: Vec<u8>,
+    pub(crate) lobby: Option<u32>,
+    pub(crate) from_minor: Option<i64>,
+}
+
+const PERFORMANCE: &str = "
+    select p.*, e.slug, e.title, e.artist, e.description, e.cover, l.venue, l.city, l.time_zone, l.map_digest, l.seat_count,
+           q.lobby, (select min(amount_minor) from prices where performance_id = p.id and version = p.price_version) as from_minor
+    from performances p
+    join events e on e.id = p.event_id
+    join plans l on l.id = p.plan_id
+    left join queue_state q on q.performance_id = p.id";
+
+fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
+    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
+}
+
+fn unsigned(row: &PgRow, column: &str) -> sqlx::Result<u32> {
+    u32::try_from(row.try_get::<i32, _>(column)?).map_err(|e| bad(column, e))
+}
+
+/// Reads a three-letter currency.
+pub(crate) fn currency(row: &PgRow, column: &str) -> sqlx::Result<Currency> {
+    row.try_get::<String, _>(column)?.parse().map_err(|e| bad(column, e))
+}
+
+fn performance(row: &PgRow) -> sqlx::Result<PerformanceRow> {
+    let seed: Vec<u8> = row.try_get("draw_seed")?;
+    Ok(PerformanceRow {
+        id: PerformanceId(row.try_get("id")?),
+        event: EventId(row.try_get("event_id")?),
+        slug: row.try_get("slug")?,
+        title: row.try_get("title")?,
+        artist: row.try_get("artist")?,
+        description: row.try_get("description")?,
+        cover: u8::try_from(row.try_get::<i16, _>("cover")?).map_err(|e| bad("cover", e))?,
+        plan: PlanId(row.try_get("plan_id")?),
+        venue: row.try_get("venue")?,
+        city: row.try_get("city")?,
+        time_zone: row.try_get("time_zone")?,
+        map_digest: row.try_get("map_digest")?,
+        seat_count: unsigned(row, "seat_count")?,
+        starts: Millis(row.try_get("starts_ms")?),
+        opens: Millis(row.try_get("opens_ms")?),
+        closes: Millis(row.try_get("closes_ms")?),
+        paused: row.try_get("paused")?,
+        seat_limit: unsigned(row, "seat_limit")?,
+        hold_ttl_ms: row.try_get("hold_ttl_ms")?,
+        shoppers_max: unsigned(row, "shoppers_max")?,
+        release_per_min: unsigned(row, "release_per_min")?,
+        currency: currency(row, "currency")?,
+        price_version: row.try_get("price_version")?,
+        epoch: row.try_get("epoch")?,
+        draw_seed: seed.try_into().map_err(|_| bad("draw_seed", "32 bytes are expected"))?,
+        draw_commitment: row.try_get("draw_commitment")?,
+        lobby: row.try_get::<Option<i64>, _>("lobby")?.and_then(|n| u32::try_from(n).ok()),
+        from_minor: row.try_get("from_minor")?,
+    })
+}
+
+/// One performance.
+pub(crate) async fn one(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<Option<PerformanceRow>> {
+    sqlx::query(sqlx::AssertSqlSafe(format!("{PERFORMANCE} where p.id = $1"))).bind(id.0).fetch_optional(db).await?.as_ref().map(performance).transpose()
+}
+
+/// Every performance, by date; those of one event when a slug is given.
+pub(crate) async fn all(db: impl PgExecutor<'_>, slug: Option<&str>) -> sqlx::Result<Vec<PerformanceRow>> {
+    sqlx::query(sqlx::AssertSqlSafe(format!("{PERFORMANCE} where $1::text is null or e.slug = $1 order by p.starts_ms, p.id")))
+        .bind(slug)
+        .fetch_all(db)
+        .await?
+        .iter()
+        .map(performance)
+        .collect()
+}
+
+/// Performances whose sale has not ended, or whose last orders may still be under way.
+pub(crate) async fn on_sale(db: impl PgExecutor<'_>, ended_after: Millis) -> sqlx::Result<Vec<PerformanceId>> {
+    Ok(sqlx::query_scalar("select id from performances where closes_ms > $1 order by opens_ms")
+        .bind(ended_after.0)
+        .fetch_all(db)
+        .await?
+        .into_iter()
+        .map(PerformanceId)
+        .collect())
+}
+
+/// Prices of the current version, by category.
+pub(crate) async fn prices(db: impl PgExecutor<'_>, id: PerformanceId, version: i32) -> sqlx::Result<Vec<(u8, i64)>> {
+    sqlx::query("select category, amount_minor from prices where performance_id = $1 and version = $2")
+        .bind(id.0)
+        .bind(version)
+        .fetch_all(db)
+        .await?
+        .iter()
+        .map(|row| {
+            let category = u8::try_from(row.try_get::<i16, _>("category")?).map_err(|e| bad("category", e))?;
+            Ok((category, row.try_get("amount_minor")?))
+        })
+        .collect()
+}
+
+/// An event to be stored.
+pub(crate) struct EventInsert<'a> {
+    pub(crate) id: EventId,
+    pub(crate) organization: OrganizationId,
+    pub(crate) slug: &'a str,
+    pub(crate) title: &'a str,
+    pub(crate) artist: &'a str,
+    pub(crate) description: &'a str,
+    pub(crate) cover: u8,
+    pub(crate) now: Millis,
+}
+
+/// Adds an event; `false` when the slug is taken.
+pub(crate) async fn insert_event(db: impl PgExecutor<'_>, event: &EventInsert<'_>) -> sqlx::Result<bool> {
+    let done = sqlx::query(
+        "insert into events (id, organization_id, slug, title, artist, description, cover, created_ms)
+         values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (slug) do nothing",
+    )
+    .bind(event.id.0)
+    .bind(event.organization.0)
+    .bind(event.slug)
+    .bind(event.title)
+    .bind(event.artist)
+    .bind(event.description)
+    .bind(i16::from(event.cover))
+    .bind(event.now.0)
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// The id of an event.
+pub(crate) async fn event_id(db: impl PgExecutor<'_>, slug: &str) -> sqlx::Result<Option<EventId>> {
+    Ok(sqlx::query_scalar("select id from events where slug = $1").bind(slug).fetch_optional(db).await?.map(EventId))
+}
+
+/// Adds a performance with its prices and its row of the queue.
+pub(crate) async fn insert_performance(
+    db: impl PgExecutor<'_>,
+    id: PerformanceId,
+    event: EventId,
+    plan: PlanId,
+    new: &crate::organizer::NewPerformance,
+    seed: &[u8],
+    now: Millis,
+) -> sqlx::Result<()> {
+    let categories: Vec<i16> = new.prices.iter().map(|(category, _)| i16::from(*category)).collect();
+    let amounts: Vec<i64> = new.prices.iter().map(|(_, amount)| *amount).collect();
+    sqlx::query(
+        "with performance as (
+            insert into performances (id, event_id, plan_id, starts_ms, opens_ms, closes_ms, seat_limit, hold_ttl_ms, shoppers_max,
+                release_per_min, currency, draw_seed, draw_commitment, created_ms)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, sha256($12), $13) returning id),
+         queue as (insert into queue_state (performance_id) select id from performance)
+         insert into prices (performance_id, version, category, amount_minor)
+         select $1, 1, category, amount from unnest($14::smallint[], $15::bigint[]) as price (category, amount)",
+    )
+    .bind(id.0)
+    .bind(event.0)
+    .bind(plan.0)
+    .bind(new.starts.0)
+    .bind(new.opens.0)
+    .bind(new.closes.0)
+    .bind(i32::try_from(new.seat_limit).unwrap_or(i32::MAX))
+    .bind(new.hold_ttl_ms)
+    .bind(i32::try_from(new.shoppers_max).unwrap_or(i32::MAX))
+    .bind(i32::try_from(new.release_per_min).unwrap_or(i32::MAX))
+    .bind(new.currency.code())
+    .bind(seed)
+    .bind(now.0)
+    .bind(categories)
+    .bind(amounts)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Pauses or resumes entry.
+pub(crate) async fn set_paused(db: impl PgExecutor<'_>, id: PerformanceId, paused: bool) -> sqlx::Result<bool> {
+    let done = sqlx::query("update performances set paused = $2 where id = $1").bind(id.0).bind(paused).execute(db).await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Seats of a performance that are not for sale, with reasons.
+pub(crate) async fn blocked(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<Vec<u32>> {
+    let seats: Vec<i32> = sqlx::query_scalar("select seat_no from blocked_seats where performance_id = $1").bind(id.0).fetch_all(db).await?;
+    Ok(seats.into_iter().filter_map(|s| u32::try_from(s).ok()).collect())
+}
+
+/// Blocks seats with a reason.
+pub(crate) async fn insert_blocked(db: impl PgExecutor<'_>, id: PerformanceId, seats: &[i32], reason: &str) -> sqlx::Result<()> {
+    sqlx::query(
+        "insert into blocked_seats (performance_id, seat_no, reason) select $1, seat, $3 from unnest($2::integer[]) as s (seat)
+         on conflict (performance_id, seat_no) do update set reason = excluded.reason",
+    )
+    .bind(id.0)
+    .bind(seats)
+    .bind(reason)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Unblocks seats.
+pub(crate) async fn delete_blocked(db: impl PgExecutor<'_>, id: PerformanceId, seats: &[i32]) -> sqlx::Result<()> {
+    sqlx::query("delete from blocked_seats where performance_id = $1 and seat_no = any($2)").bind(id.0).bind(seats).execute(db).await?;
+    Ok(())
+}
+
+/// Raises the epoch before a rebuild: a writer of the old one can't commit afterwards. `None` when
+/// somebody else raised it first.
+pub(crate) async fn raise_epoch(db: impl PgExecutor<'_>, id: PerformanceId, from: i64) -> sqlx::Result<Option<i64>> {
+    sqlx::query_scalar("update performances set epoch = epoch + 1 where id = $1 and epoch = $2 returning epoch")
+        .bind(id.0)
+        .bind(from)
+        .fetch_optional(db)
+        .await
+}

@@ -1,0 +1,271 @@
+//! Orders: conditional transitions with their audit rows, and what pages show.
+
+use super::catalog::currency;
+use domain::order::{OrderEvent, OrderStatus, Transition};
+use domain::{AccountId, Currency, Millis, OrderId, PerformanceId, SeatNo};
+use sqlx::postgres::PgRow;
+use sqlx::{PgConnection, PgExecutor, Row as _};
+use uuid::Uuid;
+
+/// An order as use-cases decide on it.
+#[derive(Clone, Debug)]
+pub(crate) struct OrderRow {
+    pub(crate) id: OrderId,
+    pub(crate) performance: PerformanceId,
+    pub(crate) account: AccountId,
+    pub(crate) status: OrderStatus,
+    pub(crate) version: i32,
+    pub(crate) currency: Currency,
+    pub(crate) total_minor: i64,
+    pub(crate) expires: Millis,
+}
+
+fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
+    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
+}
+
+/// Reads a status column.
+pub(crate) fn status(row: &PgRow, column: &str) -> sqlx::Result<OrderStatus> {
+    let text: String = row.try_get(column)?;
+    OrderStatus::parse(&text).ok_or_else(|| bad(column, format!("`{text}` is no status of an order")))
+}
+
+fn order(row: &PgRow) -> sqlx::Result<OrderRow> {
+    Ok(OrderRow {
+        id: OrderId(row.try_get("id")?),
+        performance: PerformanceId(row.try_get("performance_id")?),
+        account: AccountId(row.try_get("account_id")?),
+        status: status(row, "status")?,
+        version: row.try_get("version")?,
+        currency: currency(row, "currency")?,
+        total_minor: row.try_get("total_minor")?,
+        expires: Millis(row.try_get("expires_ms")?),
+    })
+}
+
+/// One order.
+pub(crate) async fn one(db: impl PgExecutor<'_>, id: OrderId) -> sqlx::Result<Option<OrderRow>> {
+    sqlx::query("select * from orders where id = $1").bind(id.0).fetch_optional(db).await?.as_ref().map(order).transpose()
+}
+
+/// Applies a transition to the order as it was read: `false` when it is not like that any more.
+/// Frees the claims where the machine says so, and leaves an audit row.
+pub(crate) async fn apply(
+    db: &mut PgConnection,
+    row: &OrderRow,
+    step: Transition,
+    event: OrderEvent,
+    expires: Option<Millis>,
+    now: Millis,
+) -> sqlx::Result<bool> {
+    let word = serde_json::to_value(event).ok().and_then(|v| v.as_str().map(str::to_owned)).unwrap_or_default();
+    let done = sqlx::query(
+        "with changed as (
+            update orders set status = $4, version = version + 1, expires_ms = coalesce($5, expires_ms),
+                paid_ms = case when $4 = 'paid' then $6 else paid_ms end
+            where id = $1 and status = $2 and version = $3 returning id),
+         freed as (delete from seat_claims where $7 and order_id in (select id from changed))
+         insert into order_audit (order_id, event, from_status, to_status, at_ms)
+         select id, $8, $2, $4, $6 from changed",
+    )
+    .bind(row.id.0)
+    .bind(step.from.as_str())
+    .bind(row.version)
+    .bind(step.to.as_str())
+    .bind(expires.map(|e| e.0))
+    .bind(now.0)
+    .bind(step.frees_seats)
+    .bind(word)
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Whether an order is waiting for its payment and owns every one of its seats: asked before a capture.
+pub(crate) async fn owns_all_seats(db: impl PgExecutor<'_>, id: OrderId) -> sqlx::Result<bool> {
+    sqlx::query_scalar(
+        "select o.status = 'payment_processing'
+            and (select count(*) from order_items where order_id = o.id) > 0
+            and (select count(*) from order_items where order_id = o.id)
+              = (select count(*) from seat_claims where performance_id = o.performance_id and order_id = o.id)
+         from orders o where o.id = $1",
+    )
+    .bind(id.0)
+    .fetch_optional(db)
+    .await
+    .map(|owns| owns.unwrap_or(false))
+}
+
+/// An order's item with the seat's names.
+pub(crate) struct ItemRow {
+    pub(crate) order: OrderId,
+    pub(crate) seat: SeatNo,
+    pub(crate) section: String,
+    pub(crate) row: String,
+    pub(crate) label: String,
+    pub(crate) category: String,
+    pub(crate) amount_minor: i64,
+}
+
+/// The items of orders, by seat.
+pub(crate) async fn items(db: impl PgExecutor<'_>, ids: &[Uuid]) -> sqlx::Result<Vec<ItemRow>> {
+    sqlx::query(
+        "select i.order_id, i.seat_no, i.amount_minor, s.section, s.row_label, s.seat_label, c.name as category
+         from order_items i join orders o on o.id = i.order_id join performances p on p.id = o.performance_id
+         join plan_seats s on s.plan_id = p.plan_id and s.seat_no = i.seat_no
+         join plan_categories c on c.plan_id = p.plan_id and c.category = i.category
+         where i.order_id = any($1) order by i.order_id, i.seat_no",
+    )
+    .bind(ids)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| {
+        Ok(ItemRow {
+            order: OrderId(row.try_get("order_id")?),
+            seat: SeatNo(u32::try_from(row.try_get::<i32, _>("seat_no")?).map_err(|e| bad("seat_no", e))?),
+            section: row.try_get("section")?,
+            row: row.try_get("row_label")?,
+            label: row.try_get("seat_label")?,
+            category: row.try_get("category")?,
+            amount_minor: row.try_get("amount_minor")?,
+        })
+    })
+    .collect()
+}
+
+/// A row of one's orders.
+pub(crate) struct ListedRow {
+    pub(crate) id: OrderId,
+    pub(crate) performance: PerformanceId,
+    pub(crate) status: OrderStatus,
+    pub(crate) currency: Currency,
+    pub(crate) total_minor: i64,
+    pub(crate) seats: i64,
+}
+
+/// An account's orders, newest first.
+pub(crate) async fn of_account(db: impl PgExecutor<'_>, account: AccountId, most: i64) -> sqlx::Result<Vec<ListedRow>> {
+    sqlx::query(
+        "select o.*, (select count(*) from order_items where order_id = o.id) as seats
+         from orders o where account_id = $1 order by created_ms desc limit $2",
+    )
+    .bind(account.0)
+    .bind(most)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| {
+        Ok(ListedRow {
+            id: OrderId(row.try_get("id")?),
+            performance: PerformanceId(row.try_get("performance_id")?),
+            status: status(row, "status")?,
+            currency: currency(row, "currency")?,
+            total_minor: row.try_get("total_minor")?,
+            seats: row.try_get("seats")?,
+        })
+    })
+    .collect()
+}
+
+/// Paid orders without tickets, locked for this transaction.
+pub(crate) async fn unissued(db: impl PgExecutor<'_>, most: i64) -> sqlx::Result<Vec<OrderRow>> {
+    sqlx::query("select * from orders where status = 'paid' order by paid_ms limit $1 for update skip locked")
+        .bind(most)
+        .fetch_all(db)
+        .await?
+        .iter()
+        .map(order)
+        .collect()
+}
+
+/// Orders whose seats must still be marked sold in Redis.
+pub(crate) async fn unconfirmed(db: impl PgExecutor<'_>, most: i64) -> sqlx::Result<Vec<(OrderId, PerformanceId)>> {
+    pairs(
+        sqlx::query(
+            "select id, performance_id from orders where status in ('paid', 'fulfilled') and confirmed_ms is null order by paid_ms limit $1",
+        )
+        .bind(most)
+        .fetch_all(db)
+        .await?,
+    )
+}
+
+/// Orders that ended and whose holds must still end in Redis.
+pub(crate) async fn unreleased(db: impl PgExecutor<'_>, most: i64) -> sqlx::Result<Vec<(OrderId, PerformanceId, OrderStatus)>> {
+    sqlx::query(
+        "select id, performance_id, status from orders
+         where status in ('closed', 'refused', 'refunded') and released_ms is null order by expires_ms limit $1",
+    )
+    .bind(most)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| Ok((OrderId(row.try_get("id")?), PerformanceId(row.try_get("performance_id")?), status(row, "status")?)))
+    .collect()
+}
+
+fn pairs(rows: Vec<PgRow>) -> sqlx::Result<Vec<(OrderId, PerformanceId)>> {
+    rows.iter().map(|row| Ok((OrderId(row.try_get("id")?), PerformanceId(row.try_get("performance_id")?)))).collect()
+}
+
+pub(crate) async fn set_confirmed(db: impl PgExecutor<'_>, ids: &[Uuid], now: Millis) -> sqlx::Result<()> {
+    sqlx::query("update orders set confirmed_ms = $2 where id = any($1) and confirmed_ms is null").bind(ids).bind(now.0).execute(db).await?;
+    Ok(())
+}
+
+pub(crate) async fn set_released(db: impl PgExecutor<'_>, ids: &[Uuid], now: Millis) -> sqlx::Result<()> {
+    sqlx::query("update orders set released_ms = $2 where id = any($1) and released_ms is null").bind(ids).bind(now.0).execute(db).await?;
+    Ok(())
+}
+
+/// Processing orders whose time, deadline and grace are over.
+pub(crate) async fn overdue(db: impl PgExecutor<'_>, now: Millis, most: i64) -> sqlx::Result<Vec<OrderId>> {
+    Ok(sqlx::query_scalar("select id from orders where status = 'payment_processing' and expires_ms <= $1 order by expires_ms limit $2")
+        .bind(now.0)
+        .bind(most)
+        .fetch_all(db)
+        .await?
+        .into_iter()
+        .map(OrderId)
+        .collect())
+}
+
+/// An order that owns seats, as a rebuild reads it.
+pub(crate) struct OwningRow {
+    pub(crate) id: OrderId,
+    pub(crate) account: AccountId,
+    pub(crate) status: OrderStatus,
+    pub(crate) created: Millis,
+    pub(crate) expires: Millis,
+    pub(crate) price_version: i32,
+    pub(crate) attempt: Option<Uuid>,
+    pub(crate) seats: Vec<i32>,
+}
+
+/// All orders of a performance that own seats, with their claims.
+pub(crate) async fn owning(db: impl PgExecutor<'_>, performance: PerformanceId) -> sqlx::Result<Vec<OwningRow>> {
+    sqlx::query(
+        "select o.*, array_agg(c.seat_no order by c.seat_no) as seats,
+            (select a.id from attempts a where a.order_id = o.id and a.status in ('created', 'open', 'authorized')) as attempt
+         from orders o join seat_claims c on c.performance_id = o.performance_id and c.order_id = o.id
+         where o.performance_id = $1 group by o.id",
+    )
+    .bind(performance.0)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| {
+        Ok(OwningRow {
+            id: OrderId(row.try_get("id")?),
+            account: AccountId(row.try_get("account_id")?),
+            status: status(row, "status")?,
+            created: Millis(row.try_get("created_ms")?),
+            expires: Millis(row.try_get("expires_ms")?),
+            price_version: row.try_get("price_version")?,
+            attempt: row.try_get("attempt")?,
+            seats: row.try_get("seats")?,
+        })
+    })
+    .collect()
+}

@@ -1,0 +1,86 @@
+//! Refunds: reserved in the transaction that decides them, submitted afterwards.
+
+use super::catalog::currency;
+use domain::{AttemptId, Currency, Millis};
+use sqlx::{PgConnection, PgExecutor, Row as _};
+use uuid::Uuid;
+
+/// A refund that is due.
+#[derive(Debug)]
+pub(crate) struct RefundRow {
+    pub(crate) id: Uuid,
+    pub(crate) attempt: AttemptId,
+    pub(crate) amount_minor: i64,
+    pub(crate) currency: Currency,
+    pub(crate) provider_ref: Option<String>,
+    pub(crate) payment_ref: Option<String>,
+}
+
+/// Reserves a refund of the whole attempt, unless there is one: money goes back once.
+pub(crate) async fn reserve_whole(db: &mut PgConnection, id: Uuid, attempt: AttemptId, reason: &str, now: Millis) -> sqlx::Result<bool> {
+    let done = sqlx::query(
+        "insert into refunds (id, attempt_id, amount_minor, currency, reason, status, created_ms, next_try_ms)
+         select $1, a.id, a.amount_minor, a.currency, $3, 'requested', $4, $4 from attempts a
+         where a.id = $2 and not exists (select 1 from refunds r where r.attempt_id = a.id and r.status <> 'failed')",
+    )
+    .bind(id)
+    .bind(attempt.0)
+    .bind(reason)
+    .bind(now.0)
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Takes refunds that are due, and sets when each is due again.
+pub(crate) async fn take_due(db: impl PgExecutor<'_>, now: Millis, most: i64) -> sqlx::Result<Vec<RefundRow>> {
+    sqlx::query(
+        "with due as (
+            select id from refunds where status in ('requested', 'submitted') and next_try_ms <= $1
+            order by next_try_ms limit $2 for update skip locked)
+         update refunds r set tries = tries + 1, next_try_ms = $1 + least(30000, 1000 * (1 << least(r.tries, 5)))
+         from due, attempts a where r.id = due.id and a.id = r.attempt_id returning r.*, a.provider_ref as payment_ref",
+    )
+    .bind(now.0)
+    .bind(most)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| {
+        Ok(RefundRow {
+            id: row.try_get("id")?,
+            attempt: AttemptId(row.try_get("attempt_id")?),
+            amount_minor: row.try_get("amount_minor")?,
+            currency: currency(row, "currency")?,
+            provider_ref: row.try_get("provider_ref")?,
+            payment_ref: row.try_get("payment_ref")?,
+        })
+    })
+    .collect()
+}
+
+/// Notes that the provider has it.
+pub(crate) async fn submitted(db: impl PgExecutor<'_>, id: Uuid, provider_ref: &str) -> sqlx::Result<()> {
+    sqlx::query("update refunds set status = 'submitted', provider_ref = $2 where id = $1 and status in ('requested', 'submitted')")
+        .bind(id)
+        .bind(provider_ref)
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
+/// Ends a refund; `false` when it had ended.
+pub(crate) async fn finish(db: impl PgExecutor<'_>, id: Uuid, succeeded: bool) -> sqlx::Result<bool> {
+    let done = sqlx::query("update refunds set status = $2 where id = $1 and status in ('requested', 'submitted')")
+        .bind(id)
+        .bind(if succeeded { "succeeded" } else { "failed" })
+        .execute(db)
+        .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Marks an attempt as refunded in full.
+pub(crate) async fn mark_attempt(db: impl PgExecutor<'_>, attempt: AttemptId) -> sqlx::Result<()> {
+    sqlx::query("update attempts set status = 'refunded' where id = $1 and status = 'captured'").bind(attempt.0).execute(db).await?;
+    Ok(())
+}

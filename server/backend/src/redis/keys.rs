@@ -1,0 +1,97 @@
+//! The names of all keys in Redis, built here and nowhere else.
+//!
+//! `sa:1:{p<id>}:…` holds the state of one performance's sale, `sa:1:{q<id>}:…` the numbering of its
+//! queue. The braces are hash tags: all keys of one performance fall into one slot, so that one
+//! script is atomic over all its state and performances spread over a cluster. `1` is the version of
+//! the layout.
+
+use domain::PerformanceId;
+
+/// How many live keys a performance has; every script over it declares them all, in this order.
+const NAMES: [&str; 11] =
+    ["epoch", "meta", "seats", "owner", "holds", "expiry", "held_by", "shoppers", "entered", "log", "tombs"];
+
+/// The keys of one performance.
+#[derive(Clone, Debug)]
+pub(crate) struct Keys {
+    all: [String; 11],
+    staging: [String; 10],
+    queue: [String; 2],
+}
+
+impl Keys {
+    pub(crate) fn new(performance: PerformanceId) -> Self {
+        let id = performance.simple();
+        Self {
+            all: NAMES.map(|name| format!("sa:1:{{p{id}}}:{name}")),
+            staging: std::array::from_fn(|i| format!("sa:1:{{p{id}}}:staging:{}", NAMES[i + 1])),
+            queue: [format!("sa:1:{{q{id}}}:places"), format!("sa:1:{{q{id}}}:queue")],
+        }
+    }
+
+    /// All live keys, in the order that `common.lua` names.
+    pub(crate) fn all(&self) -> &[String] {
+        &self.all
+    }
+
+    /// The staging keys of a rebuild, in the order of the live ones after `epoch`.
+    pub(crate) fn staging(&self) -> &[String] {
+        &self.staging
+    }
+
+    /// The two keys of the queue's numbering.
+    pub(crate) fn queue(&self) -> &[String] {
+        &self.queue
+    }
+
+    pub(crate) fn epoch(&self) -> &str {
+        &self.all[0]
+    }
+
+    pub(crate) fn meta(&self) -> &str {
+        &self.all[1]
+    }
+
+    pub(crate) fn seats(&self) -> &str {
+        &self.all[2]
+    }
+
+    pub(crate) fn owner(&self) -> &str {
+        &self.all[3]
+    }
+
+    pub(crate) fn holds(&self) -> &str {
+        &self.all[4]
+    }
+
+    pub(crate) fn held_by(&self) -> &str {
+        &self.all[6]
+    }
+
+    pub(crate) fn shoppers(&self) -> &str {
+        &self.all[7]
+    }
+
+    pub(crate) fn log(&self) -> &str {
+        &self.all[9]
+    }
+
+    pub(crate) fn queue_meta(&self) -> &str {
+        &self.queue[1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    #[test]
+    fn every_key_of_a_performance_has_one_hash_tag() {
+        let keys = Keys::new(PerformanceId(Uuid::from_u128(5)));
+        let tag = |key: &str| key[key.find('{').unwrap()..=key.find('}').unwrap()].to_owned();
+        let tags: std::collections::HashSet<String> = keys.all().iter().chain(keys.staging()).map(|k| tag(k)).collect();
+        assert_eq!(tags.len(), 1);
+        assert_eq!(tag(&keys.queue()[0]), tag(&keys.queue()[1]));
+    }
+}

@@ -1,0 +1,68 @@
+-- Shared head of every script over one performance. It names the keys (all declared by the caller,
+-- none computed) and the few steps that several scripts take.
+--
+-- KEYS 1 epoch, 2 meta, 3 seats, 4 owner, 5 holds, 6 expiry, 7 held_by, 8 shoppers, 9 entered,
+--      10 log, 11 tombs
+-- ARGV 1 the epoch that the caller expects; the rest is the script's own.
+local EPOCH, META, SEATS, OWNER, HOLDS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local EXPIRY, HELD_BY, SHOPPERS, ENTERED, LOG, TOMBS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+
+-- Kept for a day, so that a repeated request of an ended hold is told "closed".
+local TOMB_TTL_MS = 86400000
+
+local function now_ms()
+  local t = redis.call('TIME')
+  return t[1] * 1000 + math.floor(t[2] / 1000)
+end
+
+-- The state is complete, and of the epoch that the caller knows.
+local function complete()
+  return redis.call('GET', EPOCH) == ARGV[1]
+end
+
+local function hold_of(id)
+  local raw = redis.call('HGET', HOLDS, id)
+  return raw and cjson.decode(raw) or nil
+end
+
+local function save_hold(id, rec)
+  redis.call('HSET', HOLDS, id, cjson.encode(rec))
+end
+
+-- Seats held or bought by an account, and its open hold ('' for none).
+local function held_by(account)
+  local raw = redis.call('HGET', HELD_BY, account)
+  if not raw then return 0, '' end
+  local count, open = string.match(raw, '^(%d+):(.*)$')
+  return tonumber(count), open
+end
+
+local function set_held_by(account, count, open)
+  if count <= 0 and open == '' then
+    redis.call('HDEL', HELD_BY, account)
+  else
+    redis.call('HSET', HELD_BY, account, count .. ':' .. open)
+  end
+end
+
+local function set_seats(csv, byte, delta)
+  for seat in string.gmatch(csv, '%d+') do
+    redis.call('SETRANGE', SEATS, tonumber(seat), string.char(byte))
+    delta[#delta + 1] = seat .. ':' .. byte
+  end
+end
+
+-- Ends a hold: its seats go back, its account's count falls, a tombstone stays.
+local function end_hold(id, rec, now, delta)
+  set_seats(rec.s, 0, delta)
+  for seat in string.gmatch(rec.s, '%d+') do
+    redis.call('HDEL', OWNER, seat)
+  end
+  redis.call('ZREM', EXPIRY, id)
+  local count, open = held_by(rec.a)
+  if open == id then open = '' end
+  set_held_by(rec.a, count - rec.n, open)
+  rec.st = 'closed'
+  save_hold(id, rec)
+  redis.call('ZADD', TOMBS, now + TOMB_TTL_MS, id)
+end

@@ -1,0 +1,22 @@
+-- Marks the seats of a paid order as sold and frees its shopper's slot.
+-- ARGV 2 hold id
+-- Result {'ok'|'again'|'rebuilding'|'missing'|'closed'}
+-- Atomic, because the seats must still be this hold's when they turn sold.
+if not complete() then return { 'rebuilding' } end
+local id = ARGV[2]
+local rec = hold_of(id)
+if not rec then return { 'missing' } end
+if rec.st == 'sold' then return { 'again' } end
+if rec.st == 'closed' then return { 'closed' } end
+local delta = {}
+set_seats(rec.s, 2, delta)
+rec.st = 'sold'
+save_hold(id, rec)
+redis.call('ZREM', EXPIRY, id)
+local count, open = held_by(rec.a)
+if open == id then open = '' end
+set_held_by(rec.a, count, open)
+redis.call('ZREM', SHOPPERS, rec.a)
+redis.call('HDEL', ENTERED, rec.a)
+redis.call('XADD', LOG, '*', 't', 'sold', 'h', id, 'a', rec.a, 'e', '', 'd', table.concat(delta, ','))
+return { 'ok' }

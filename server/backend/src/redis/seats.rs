@@ -1,0 +1,381 @@
+//! Typed calls of the scripts over one performance and its queue.
+
+use super::{Keys, scripts::Scripts};
+use crate::error::{Error, Result};
+use domain::live::LogPosition;
+use domain::{AccountId, AttemptId, Millis, OrderId, SeatNo};
+use redis::aio::ConnectionManager;
+use redis::{FromRedisValue as _, Script, Value};
+use std::collections::HashMap;
+
+/// Most log entries in one read: bounds a writer's batch and a hub's tick.
+pub(crate) const LOG_BATCH: usize = 500;
+
+/// The seats of all performances, over one self-repairing connection.
+#[derive(Clone)]
+pub(crate) struct RedisSeats {
+    connection: ConnectionManager,
+    scripts: std::sync::Arc<Scripts>,
+}
+
+/// What `hold.lua` answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum HoldAnswer {
+    Held { expires: Millis, price_version: i32 },
+    Rebuilding,
+    KeyReused,
+    Closed,
+    SaleClosed,
+    PassRequired,
+    HoldOpen,
+    Limit,
+    Unknown(Vec<SeatNo>),
+    Taken(Vec<SeatNo>),
+    Blocked(Vec<SeatNo>),
+}
+
+/// What `pay.lua` and `unpay.lua` answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PayAnswer {
+    Until(Millis),
+    Rebuilding,
+    Gone,
+    Sold,
+    OtherAttempt,
+}
+
+/// What the scripts with a one-word answer say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ShortAnswer {
+    /// Done now.
+    Done,
+    /// Done before.
+    Again,
+    /// The state is not complete, or of another epoch.
+    Rebuilding,
+    /// Anything else, by its word and its seats.
+    No(String, Vec<SeatNo>),
+}
+
+/// The whole map as `snapshot.lua` reads it.
+#[derive(Clone, Debug)]
+pub(crate) struct SeatsRead {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) at: LogPosition,
+}
+
+/// The numbers of a queue as `lobby.lua` reads them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LobbyRead {
+    /// Places given.
+    pub(crate) joined: u32,
+    /// Size of the lobby, once frozen.
+    pub(crate) lobby: Option<u32>,
+    /// Redis's clock.
+    pub(crate) now: Millis,
+}
+
+/// One entry of the log.
+#[derive(Clone, Debug)]
+pub(crate) struct LogEntry {
+    pub(crate) id: String,
+    fields: HashMap<String, String>,
+}
+
+impl LogEntry {
+    pub(crate) fn field(&self, name: &str) -> &str {
+        self.fields.get(name).map_or("", String::as_str)
+    }
+
+    pub(crate) fn position(&self) -> Option<LogPosition> {
+        LogPosition::parse(&self.id)
+    }
+
+    /// The seats with their new bytes, in order.
+    pub(crate) fn changes(&self) -> Vec<(u32, u8)> {
+        self.field("d")
+            .split(',')
+            .filter_map(|part| part.split_once(':'))
+            .filter_map(|(seat, byte)| Some((seat.parse().ok()?, byte.parse().ok()?)))
+            .collect()
+    }
+}
+
+fn broken(what: &str, value: &impl std::fmt::Debug) -> Error {
+    Error::Broken(format!("{what} answered {value:?}"))
+}
+
+fn word(values: &[Value]) -> String {
+    values.first().and_then(|v| String::from_redis_value_ref(v).ok()).unwrap_or_default()
+}
+
+fn number(values: &[Value], index: usize) -> Result<i64> {
+    let value = values.get(index).ok_or_else(|| broken("a script", &values))?;
+    // A script's number arrives as an integer, one that passed through a hash as text.
+    i64::from_redis_value_ref(value)
+        .ok()
+        .or_else(|| f64::from_redis_value_ref(value).ok().map(whole))
+        .ok_or_else(|| broken("a script", &values))
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "milliseconds and counts of scripts stay far below 2^53")]
+fn whole(value: f64) -> i64 {
+    value as i64
+}
+
+fn seats(values: &[Value], index: usize) -> Vec<SeatNo> {
+    values
+        .get(index)
+        .and_then(|v| String::from_redis_value_ref(v).ok())
+        .and_then(|text| domain::ids::parse_seats(&text).ok())
+        .unwrap_or_default()
+}
+
+impl RedisSeats {
+    pub(crate) fn new(connection: ConnectionManager) -> Self {
+        Self { connection, scripts: std::sync::Arc::new(Scripts::new()) }
+    }
+
+    /// The connection, for reads that need no script.
+    pub(crate) fn connection(&self) -> ConnectionManager {
+        self.connection.clone()
+    }
+
+    /// Redis's clock: the one authority on when holds and payments end.
+    pub(crate) async fn time(&self) -> Result<Millis> {
+        let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut self.connection()).await?;
+        Ok(Millis(seconds * 1000 + micros / 1000))
+    }
+
+    async fn run(&self, script: &Script, keys: &[String], args: &[&str]) -> Result<Vec<Value>> {
+        let mut call = script.prepare_invoke();
+        for key in keys {
+            call.key(key);
+        }
+        for arg in args {
+            call.arg(*arg);
+        }
+        Ok(call.invoke_async(&mut self.connection.clone()).await?)
+    }
+
+    async fn short(&self, script: &Script, keys: &Keys, epoch: i64, args: &[&str]) -> Result<ShortAnswer> {
+        let epoch = epoch.to_string();
+        let all: Vec<&str> = std::iter::once(epoch.as_str()).chain(args.iter().copied()).collect();
+        let values = self.run(script, keys.all(), &all).await?;
+        Ok(match word(&values).as_str() {
+            "ok" => ShortAnswer::Done,
+            "again" => ShortAnswer::Again,
+            "rebuilding" => ShortAnswer::Rebuilding,
+            other => ShortAnswer::No(other.to_owned(), seats(&values, 1)),
+        })
+    }
+
+    pub(crate) async fn hold(
+        &self,
+        keys: &Keys,
+        epoch: i64,
+        hold: OrderId,
+        account: AccountId,
+        nonce: &str,
+        wanted: &[SeatNo],
+    ) -> Result<HoldAnswer> {
+        let (epoch, hold, account, wanted) = (epoch.to_string(), hold.simple(), account.simple(), domain::ids::join_seats(wanted));
+        let values = self.run(&self.scripts.hold, keys.all(), &[&epoch, &hold, &account, nonce, &wanted]).await?;
+        Ok(match word(&values).as_str() {
+            "ok" => HoldAnswer::Held {
+                expires: Millis(number(&values, 1)?),
+                price_version: i32::try_from(number(&values, 3)?).map_err(|_| broken("hold.lua", &values))?,
+            },
+            "rebuilding" => HoldAnswer::Rebuilding,
+            "key_reused" => HoldAnswer::KeyReused,
+            "closed" => HoldAnswer::Closed,
+            "sale_closed" => HoldAnswer::SaleClosed,
+            "pass_required" => HoldAnswer::PassRequired,
+            "hold_open" => HoldAnswer::HoldOpen,
+            "limit" => HoldAnswer::Limit,
+            "unknown" => HoldAnswer::Unknown(seats(&values, 1)),
+            "taken" => HoldAnswer::Taken(seats(&values, 1)),
+            "blocked" => HoldAnswer::Blocked(seats(&values, 1)),
+            _ => return Err(broken("hold.lua", &values)),
+        })
+    }
+
+    pub(crate) async fn release(&self, keys: &Keys, epoch: i64, hold: OrderId, account: AccountId) -> Result<ShortAnswer> {
+        self.short(&self.scripts.release, keys, epoch, &[&hold.simple(), &account.simple()]).await
+    }
+
+    pub(crate) async fn finish(&self, keys: &Keys, epoch: i64, hold: OrderId) -> Result<ShortAnswer> {
+        self.short(&self.scripts.finish, keys, epoch, &[&hold.simple()]).await
+    }
+
+    pub(crate) async fn confirm(&self, keys: &Keys, epoch: i64, hold: OrderId) -> Result<ShortAnswer> {
+        self.short(&self.scripts.confirm, keys, epoch, &[&hold.simple()]).await
+    }
+
+    pub(crate) async fn unsell(&self, keys: &Keys, epoch: i64, hold: OrderId) -> Result<ShortAnswer> {
+        self.short(&self.scripts.unsell, keys, epoch, &[&hold.simple()]).await
+    }
+
+    pub(crate) async fn leave(&self, keys: &Keys, epoch: i64, account: AccountId) -> Result<ShortAnswer> {
+        self.short(&self.scripts.leave, keys, epoch, &[&account.simple()]).await
+    }
+
+    pub(crate) async fn block(&self, keys: &Keys, epoch: i64, list: &[SeatNo], from: u8, to: u8) -> Result<ShortAnswer> {
+        let (list, from, to) = (domain::ids::join_seats(list), from.to_string(), to.to_string());
+        self.short(&self.scripts.block, keys, epoch, &[&list, &from, &to]).await
+    }
+
+    /// Marks what ran out and names it; `None` while rebuilding.
+    pub(crate) async fn sweep(&self, keys: &Keys, epoch: i64, most: usize) -> Result<Option<Vec<OrderId>>> {
+        let values = self.run(&self.scripts.sweep, keys.all(), &[&epoch.to_string(), &most.to_string()]).await?;
+        if word(&values) != "ok" {
+            return Ok(None);
+        }
+        let ids = values[1..].iter().filter_map(|v| String::from_redis_value_ref(v).ok()?.parse().ok()).collect();
+        Ok(Some(ids))
+    }
+
+    async fn paying(&self, script: &Script, keys: &Keys, args: &[&str]) -> Result<PayAnswer> {
+        let values = self.run(script, keys.all(), args).await?;
+        Ok(match word(&values).as_str() {
+            "ok" => PayAnswer::Until(Millis(number(&values, 1)?)),
+            "rebuilding" => PayAnswer::Rebuilding,
+            "sold" => PayAnswer::Sold,
+            "paying" | "other" => PayAnswer::OtherAttempt,
+            "missing" | "closed" => PayAnswer::Gone,
+            _ => return Err(broken("a payment script", &values)),
+        })
+    }
+
+    pub(crate) async fn pay(
+        &self,
+        keys: &Keys,
+        epoch: i64,
+        hold: OrderId,
+        account: AccountId,
+        attempt: AttemptId,
+        (allowed_ms, cap_ms): (i64, i64),
+    ) -> Result<PayAnswer> {
+        let args =
+            [epoch.to_string(), hold.simple(), account.simple(), attempt.simple(), allowed_ms.to_string(), cap_ms.to_string()];
+        self.paying(&self.scripts.pay, keys, &args.each_ref().map(String::as_str)).await
+    }
+
+    pub(crate) async fn unpay(
+        &self,
+        keys: &Keys,
+        epoch: i64,
+        hold: OrderId,
+        attempt: AttemptId,
+        (least_ms, cap_ms): (i64, i64),
+    ) -> Result<PayAnswer> {
+        let args = [epoch.to_string(), hold.simple(), attempt.simple(), least_ms.to_string(), cap_ms.to_string()];
+        self.paying(&self.scripts.unpay, keys, &args.each_ref().map(String::as_str)).await
+    }
+
+    /// Exchanges a place for a visit: `Ok(expires)`, or the script's word.
+    pub(crate) async fn enter(
+        &self,
+        keys: &Keys,
+        epoch: i64,
+        account: AccountId,
+        nonce: &str,
+        visit_ttl_ms: i64,
+    ) -> Result<std::result::Result<Millis, String>> {
+        let args = [epoch.to_string(), account.simple(), nonce.to_owned(), visit_ttl_ms.to_string()];
+        let values = self.run(&self.scripts.enter, keys.all(), &args.each_ref().map(String::as_str)).await?;
+        match word(&values).as_str() {
+            "ok" => Ok(Ok(Millis(number(&values, 1)?))),
+            other => Ok(Err(other.to_owned())),
+        }
+    }
+
+    /// Reads the whole map; `None` while rebuilding.
+    pub(crate) async fn snapshot(&self, keys: &Keys, epoch: i64) -> Result<Option<SeatsRead>> {
+        let values = self.run(&self.scripts.snapshot, keys.all(), &[&epoch.to_string()]).await?;
+        if word(&values) != "ok" {
+            return Ok(None);
+        }
+        let [_, bytes, at] = values.as_slice() else { return Err(broken("snapshot.lua", &values)) };
+        let at = String::from_redis_value_ref(at).ok().and_then(|text| LogPosition::parse(&text));
+        match (Vec::<u8>::from_redis_value_ref(bytes), at) {
+            (Ok(bytes), Some(at)) => Ok(Some(SeatsRead { bytes, at })),
+            _ => Err(broken("snapshot.lua", &values.len())),
+        }
+    }
+
+    /// Raises the served places; `None` when a newer leader wrote or the state is not complete.
+    pub(crate) async fn serve(&self, keys: &Keys, epoch: i64, term: i64, places: i64) -> Result<Option<i64>> {
+        let args = [epoch.to_string(), term.to_string(), places.to_string()];
+        let values = self.run(&self.scripts.serve, keys.all(), &args.each_ref().map(String::as_str)).await?;
+        if word(&values) == "ok" { number(&values, 1).map(Some) } else { Ok(None) }
+    }
+
+    /// Puts a staged state in place: the script's word.
+    pub(crate) async fn swap(&self, keys: &Keys, epoch: i64, seat_count: usize) -> Result<String> {
+        let all: Vec<String> = keys.all().iter().chain(keys.staging()).cloned().collect();
+        let values = self.run(&self.scripts.swap, &all, &[&epoch.to_string(), &seat_count.to_string()]).await?;
+        Ok(word(&values))
+    }
+
+    /// Gives or restores a place: the arrival number, or the script's word.
+    pub(crate) async fn join(&self, keys: &Keys, account: AccountId, known: Option<u32>) -> Result<std::result::Result<u32, String>> {
+        let mut call = self.scripts.join.prepare_invoke();
+        for key in keys.queue() {
+            call.key(key);
+        }
+        call.arg(account.0.as_bytes().as_slice()).arg(known.map(|n| n.to_string()).unwrap_or_default());
+        let values: Vec<Value> = call.invoke_async(&mut self.connection.clone()).await?;
+        match word(&values).as_str() {
+            "ok" => Ok(Ok(u32::try_from(number(&values, 1)?).map_err(|_| broken("join.lua", &values))?)),
+            other => Ok(Err(other.to_owned())),
+        }
+    }
+
+    /// The numbers of the queue by Redis's clock; `None` when the queue is not set up.
+    pub(crate) async fn lobby(&self, keys: &Keys) -> Result<Option<LobbyRead>> {
+        let values = self.run(&self.scripts.lobby, keys.queue(), &[]).await?;
+        if word(&values) != "ok" {
+            return Ok(None);
+        }
+        let joined = u32::try_from(number(&values, 1)?).map_err(|_| broken("lobby.lua", &values))?;
+        Ok(Some(LobbyRead { joined, lobby: u32::try_from(number(&values, 2)?).ok(), now: Millis(number(&values, 3)?) }))
+    }
+
+    pub(crate) async fn queue_init(&self, keys: &Keys, opens: Millis, closes: Millis, next: i64, lobby: Option<i64>) -> Result<()> {
+        let args = [opens.0.to_string(), closes.0.to_string(), next.to_string(), lobby.map(|n| n.to_string()).unwrap_or_default()];
+        self.run(&self.scripts.queue_init, keys.queue(), &args.each_ref().map(String::as_str)).await?;
+        Ok(())
+    }
+}
+
+/// Reads log entries after a position, in order, waiting up to `block_ms` where there are none.
+/// Needs a connection of its own: a blocking read holds up everything behind it.
+pub(crate) async fn read_log(
+    connection: &mut impl redis::aio::ConnectionLike,
+    keys: &Keys,
+    after: &str,
+    block_ms: Option<usize>,
+) -> Result<Vec<LogEntry>> {
+    let mut command = redis::cmd("XREAD");
+    command.arg("COUNT").arg(LOG_BATCH);
+    if let Some(ms) = block_ms {
+        command.arg("BLOCK").arg(ms);
+    }
+    command.arg("STREAMS").arg(keys.log()).arg(after);
+    let reply: Option<redis::streams::StreamReadReply> = command.query_async(connection).await?;
+    let Some(stream) = reply.and_then(|reply| reply.keys.into_iter().next()) else { return Ok(Vec::new()) };
+    Ok(stream
+        .ids
+        .into_iter()
+        .map(|entry| LogEntry {
+            id: entry.id,
+            fields: entry
+                .map
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, String::from_redis_value(value).ok()?)))
+                .collect(),
+        })
+        .collect())
+}
+

@@ -1,0 +1,215 @@
+//! Data that is not people's: the demo, and the crowd of a simulation. Refused in production.
+
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use crate::organizer::{NewEvent, NewPerformance};
+use crate::postgres::accounts;
+use domain::account::{Role, Session};
+use domain::venue::{Plan, generate, pretix};
+use domain::{AccountId, Millis, PerformanceId, PlanId, SessionId};
+use std::sync::Arc;
+
+/// The password of every demo account.
+const DEMO_PASSWORD: &str = "stararena-demo";
+/// Sessions in one statement.
+const FANS_BATCH: usize = 2_000;
+const DAY_MS: i64 = 86_400_000;
+
+/// What the demo consists of.
+#[derive(Clone, Debug)]
+pub struct Demo {
+    /// Sign-ins: what it is, e-mail, password.
+    pub sign_ins: Vec<(String, String, String)>,
+    /// Its performances.
+    pub performances: Vec<PerformanceId>,
+}
+
+/// A fan of a simulation, signed in.
+#[derive(Clone, Debug)]
+pub struct FanLogin {
+    /// The account.
+    pub account: AccountId,
+    /// Value of its `Cookie` header.
+    pub cookie: String,
+}
+
+/// A demo performance, in words that fit on a line.
+struct Evening {
+    slug: &'static str,
+    title: &'static str,
+    artist: &'static str,
+    text: &'static str,
+    cover: u8,
+    starts_in_days: i64,
+    opens_in_ms: i64,
+}
+
+const EVENINGS: &[Evening] = &[
+    Evening {
+        slug: "northern-lights",
+        title: "Northern Lights Tour",
+        artist: "Aurora Field",
+        text: "Two hours under a sky of slow light: the new album from the first song to the last, and the old ones after it.\n\nDoors open ninety minutes before the show.",
+        cover: 0,
+        starts_in_days: 40,
+        opens_in_ms: -60_000,
+    },
+    Evening {
+        slug: "midnight-city",
+        title: "Midnight City",
+        artist: "The Paper Lanterns",
+        text: "One night, one stage, eleven musicians. The only evening of this year in the round.",
+        cover: 1,
+        starts_in_days: 61,
+        opens_in_ms: -60_000,
+    },
+    Evening {
+        slug: "tide-and-stone",
+        title: "Tide & Stone",
+        artist: "Mirela Voss",
+        text: "Songs for voice, cello and tape. The sale opens tomorrow; places in the lobby are drawn, so there is no need to be first.",
+        cover: 2,
+        starts_in_days: 75,
+        opens_in_ms: DAY_MS,
+    },
+];
+
+impl Backend {
+    /// Makes the demo: an organizer, two venues, three evenings. A second call finds what is there.
+    ///
+    /// # Errors
+    /// `forbidden` in production.
+    pub async fn seed_demo(self: &Arc<Self>, real_venue: &str) -> Result<Demo> {
+        self.development_only("the demo")?;
+        let organization = self.ensure_organization("StarArena Demo").await?;
+        let hash = self.hash_password(DEMO_PASSWORD.to_owned()).await?;
+        let mut sign_ins = Vec::new();
+        for (what, email, role) in [
+            ("fan", "fan@demo.example", None),
+            ("another fan", "fan2@demo.example", None),
+            ("organizer", "organizer@demo.example", Some(Role::Owner)),
+        ] {
+            let id = AccountId(uuid::Uuid::now_v7());
+            accounts::insert(&self.pg, id, email, &hash, "en", Some(self.now()), self.now()).await?;
+            if let (Some(role), Some(row)) = (role, accounts::by_email(&self.pg, email).await?) {
+                accounts::set_member(&self.pg, organization, row.id, role).await?;
+            }
+            sign_ins.push((what.to_owned(), email.to_owned(), DEMO_PASSWORD.to_owned()));
+        }
+        let real = pretix::import(real_venue, pretix::Mode::Tolerant).map_err(|e| Error::Broken(format!("the demo's venue can't be read: {e}")))?;
+        let stadium = self.store_plan(organization, real.plan, "Canvas Stadium", "Istanbul", "Europe/Istanbul").await?;
+        let arena = self.store_plan(organization, generate::arena(20_000, "StarArena"), "StarArena", "Berlin", "Europe/Berlin").await?;
+        let mut performances = Vec::new();
+        for (evening, plan) in EVENINGS.iter().zip([arena.id, stadium.id, arena.id]) {
+            performances.push(self.seed_evening(organization, evening, plan).await?);
+        }
+        Ok(Demo { sign_ins, performances })
+    }
+
+    async fn seed_evening(self: &Arc<Self>, organization: domain::OrganizationId, evening: &Evening, plan: PlanId) -> Result<PerformanceId> {
+        let known = crate::postgres::catalog::all(&self.pg, Some(evening.slug)).await?;
+        if let Some(row) = known.first() {
+            return Ok(row.id);
+        }
+        let event = self
+            .make_event(
+                organization,
+                &NewEvent {
+                    slug: evening.slug.to_owned(),
+                    title: evening.title.to_owned(),
+                    artist: evening.artist.to_owned(),
+                    description: evening.text.to_owned(),
+                    cover: evening.cover,
+                },
+            )
+            .await?;
+        let now = self.now();
+        let new = self.sale_for(plan, now.plus(evening.opens_in_ms), now.plus(evening.starts_in_days * DAY_MS)).await?;
+        self.make_performance(event, plan, &new).await
+    }
+
+    /// Sensible settings for a sale over every category of a plan.
+    async fn sale_for(&self, plan: PlanId, opens: Millis, starts: Millis) -> Result<NewPerformance> {
+        let categories = crate::postgres::plans::categories(&self.pg, plan).await?;
+        let prices = (0..categories.len())
+            .map(|index| {
+                let step = i64::try_from(index).unwrap_or(0);
+                // From 129 downwards, in steps of 20, never below 29.
+                (u8::try_from(index).unwrap_or(u8::MAX), (12_900 - 2_000 * step).max(2_900))
+            })
+            .collect();
+        Ok(NewPerformance {
+            starts,
+            opens,
+            closes: starts,
+            seat_limit: 6,
+            hold_ttl_ms: 15 * 60_000,
+            shoppers_max: 2_000,
+            release_per_min: 1_200,
+            currency: "EUR".parse().map_err(|e: domain::money::NotACurrency| Error::Broken(e.to_string()))?,
+            prices,
+        })
+    }
+
+    /// Makes a sale of its own for a simulation or a test.
+    ///
+    /// # Errors
+    /// `forbidden` in production; `invalid_input`.
+    pub async fn seed_sale(
+        self: &Arc<Self>,
+        plan: Plan,
+        name: &str,
+        settings: impl FnOnce(&mut NewPerformance) + Send,
+    ) -> Result<PerformanceId> {
+        self.development_only("a simulated sale")?;
+        let organization = self.ensure_organization("StarArena Rush").await?;
+        let stored = self.store_plan(organization, plan, name, "Berlin", "Europe/Berlin").await?;
+        let event = self
+            .make_event(
+                organization,
+                &NewEvent {
+                    slug: format!("rush-{}", uuid::Uuid::now_v7().simple()),
+                    title: name.to_owned(),
+                    artist: "The Crowd".to_owned(),
+                    description: "A simulated sale.".to_owned(),
+                    cover: 3,
+                },
+            )
+            .await?;
+        let now = self.now();
+        let mut new = self.sale_for(stored.id, now, now.plus(DAY_MS)).await?;
+        settings(&mut new);
+        self.make_performance(event, stored.id, &new).await
+    }
+
+    /// Makes confirmed accounts with a session each: the crowd of a simulation. The server treats
+    /// them like anybody else.
+    ///
+    /// # Errors
+    /// `forbidden` in production.
+    pub async fn seed_fans(self: &Arc<Self>, count: usize) -> Result<Vec<FanLogin>> {
+        self.development_only("a simulated crowd")?;
+        let mut fans = Vec::with_capacity(count);
+        let cookie = self.cookie_name("sa-session");
+        for start in (0..count).step_by(FANS_BATCH) {
+            let size = FANS_BATCH.min(count - start);
+            let ids: Vec<uuid::Uuid> = (0..size).map(|_| uuid::Uuid::now_v7()).collect();
+            let sessions: Vec<uuid::Uuid> = (0..size).map(|_| uuid::Uuid::now_v7()).collect();
+            let emails: Vec<String> = ids.iter().map(|id| format!("fan-{}@rush.example", id.simple())).collect();
+            accounts::insert_many(&self.pg, &ids, &emails, &sessions, self.now()).await?;
+            for ((id, session), email) in ids.into_iter().zip(sessions).zip(emails) {
+                let session = Session {
+                    account: AccountId(id),
+                    session: SessionId(session),
+                    email,
+                    verified: true,
+                    role: None,
+                    fresh_until: Millis(0),
+                };
+                let token = self.issue_session(session).token;
+                fans.push(FanLogin { account: AccountId(id), cookie: format!("{cookie}={token}") });
+            }
+        }
+        Ok(fans)
+    }
+}

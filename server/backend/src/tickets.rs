@@ -1,0 +1,93 @@
+//! Issuing: paid orders get their tickets, retried until done; it never undoes `paid`.
+
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use crate::mail;
+use crate::postgres::orders::{self, ItemRow, OrderRow};
+use crate::postgres::{accounts, tickets};
+use domain::order::{OrderEvent, OrderFacts, transition};
+use domain::ticket::TicketCode;
+use domain::{OrderId, TicketId};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Orders in one transaction of issuing.
+const ISSUE_BATCH: i64 = 50;
+/// Which key signs; a number, so that keys can rotate.
+const KEY_ID: u8 = 1;
+
+impl Backend {
+    /// Issues the tickets of some paid orders, all in one transaction. Answers how many orders were done.
+    pub(crate) async fn issue_some(self: &Arc<Self>) -> Result<usize> {
+        self.issue_batch(ISSUE_BATCH).await
+    }
+
+    /// Issues one order by itself: used when a batch fails, so that one bad order holds up no other.
+    pub(crate) async fn issue_one(self: &Arc<Self>) -> Result<usize> {
+        self.issue_batch(1).await
+    }
+
+    async fn issue_batch(self: &Arc<Self>, most: i64) -> Result<usize> {
+        let mut tx = self.pg.begin().await?;
+        let paid = orders::unissued(&mut *tx, most).await?;
+        if paid.is_empty() {
+            return Ok(0);
+        }
+        let ids: Vec<uuid::Uuid> = paid.iter().map(|order| order.id.0).collect();
+        let mut items: HashMap<OrderId, Vec<ItemRow>> = HashMap::new();
+        for item in orders::items(&mut *tx, &ids).await? {
+            items.entry(item.order).or_default().push(item);
+        }
+        let now = self.now();
+        let mut new = tickets::NewTickets::default();
+        for order in &paid {
+            for item in items.get(&order.id).map(Vec::as_slice).unwrap_or_default() {
+                self.add_ticket(&mut new, order, item)?;
+            }
+        }
+        tickets::insert(&mut tx, &new, now).await?;
+        for order in &paid {
+            let step = transition(OrderFacts { status: order.status, expires: order.expires }, OrderEvent::Issued, now)?;
+            if !orders::apply(&mut tx, order, step, OrderEvent::Issued, None, now).await? {
+                return Err(Error::Broken(format!("order {} changed while it was locked", order.id)));
+            }
+            self.mail_tickets(&mut tx, order, items.get(&order.id).map(Vec::as_slice).unwrap_or_default()).await?;
+        }
+        tx.commit().await?;
+        metrics::counter!("stararena_tickets_issued_total").increment(new.ids.len() as u64);
+        self.wake.outbox.notify_one();
+        Ok(paid.len())
+    }
+
+    fn add_ticket(&self, new: &mut tickets::NewTickets, order: &OrderRow, item: &ItemRow) -> Result<()> {
+        let id = TicketId(uuid::Uuid::now_v7());
+        let code = TicketCode { key_id: KEY_ID, performance: order.performance, ticket: id, seat: item.seat, issue: 0 };
+        new.ids.push(id.0);
+        new.orders.push(order.id.0);
+        new.performances.push(order.performance.0);
+        new.seats.push(i32::try_from(item.seat.0).map_err(|e| Error::Broken(e.to_string()))?);
+        new.codes.push(code.sign(&self.ticket_key));
+        Ok(())
+    }
+
+    async fn mail_tickets(&self, tx: &mut sqlx::Transaction<'_, sqlx::Postgres>, order: &OrderRow, items: &[ItemRow]) -> Result<()> {
+        let Some(account) = accounts::by_id(&mut **tx, order.account).await? else {
+            return Err(Error::Broken(format!("order {} has no account", order.id)));
+        };
+        let sale = self.sale(order.performance).await?;
+        let seats: Vec<String> = items
+            .iter()
+            .map(|item| {
+                if account.lang == "zh" {
+                    format!("{} · {} 排 {} 座", item.section, item.row, item.label)
+                } else {
+                    format!("{} · row {} · seat {}", item.section, item.row, item.label)
+                }
+            })
+            .collect();
+        let link = format!("{}/orders/{}", self.config.public_url, order.id);
+        let event = format!("{} – {}", sale.row.artist, sale.row.title);
+        let mail = mail::tickets_ready(&account.email, &event, &seats, &link, &account.lang);
+        mail::enqueue(&mut **tx, &format!("tickets:{}", order.id), &mail, self.now()).await
+    }
+}

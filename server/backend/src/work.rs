@@ -1,0 +1,74 @@
+//! The workers: everything that must happen although nobody asks.
+//!
+//! Each is a reconciler: without input, idempotent, periodic and poked, with one code path for "now"
+//! and "again after a crash". Duties over one log (writer, sweeper, door, rebuild) belong to one
+//! leader with a term that the stores verify; jobs over rows are shared by all workers through
+//! `for update skip locked`.
+
+mod door;
+mod guardian;
+mod jobs;
+mod leader;
+mod sweeper;
+mod writer;
+
+use crate::backend::Backend;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// How long a stop waits for the step under way.
+const STOP_TIMEOUT: Duration = Duration::from_secs(8);
+/// How long a sale's orders may still be under way after its end: provider deadlines and retries.
+pub(crate) const AFTER_SALE_MS: i64 = 24 * 3_600_000;
+
+/// The running workers of one process.
+pub struct Workers {
+    tasks: JoinSet<()>,
+    stop: CancellationToken,
+}
+
+impl Workers {
+    /// Starts all workers.
+    pub fn start(backend: &Arc<Backend>) -> Self {
+        let stop = CancellationToken::new();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(leader::lead(Arc::clone(backend), stop.clone()));
+        jobs::spawn_all(&mut tasks, backend, &stop);
+        Self { tasks, stop }
+    }
+
+    /// Stops them: each ends the step that it is in, within a bound.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        let all = async { while self.tasks.join_next().await.is_some() {} };
+        if tokio::time::timeout(STOP_TIMEOUT, all).await.is_err() {
+            // Every step is safe to be cut: that is what a crash would do.
+            self.tasks.abort_all();
+        }
+    }
+}
+
+/// Keeps the revocations of sessions fresh: every serving process runs it.
+pub(crate) async fn watch_revocations(backend: Arc<Backend>, stop: CancellationToken) {
+    /// "Signed out everywhere" takes effect within five seconds.
+    const EVERY: Duration = Duration::from_secs(2);
+    let mut every = tokio::time::interval(EVERY);
+    loop {
+        tokio::select! {
+            _ = every.tick() => {}
+            () = stop.cancelled() => return,
+        }
+        if let Err(error) = backend.refresh_revoked().await {
+            tracing::warn!(error = &error as &dyn std::error::Error, "revoked sessions could not be read");
+        }
+    }
+}
+
+impl Backend {
+    /// Starts what every serving process keeps up by itself, until `stop`.
+    pub fn start_serving(self: &Arc<Self>, stop: CancellationToken) {
+        tokio::spawn(watch_revocations(Arc::clone(self), stop));
+    }
+}

@@ -1,0 +1,80 @@
+//! The door: raises the served places at the sale's rate, and checkpoints the queue's numbers.
+
+use crate::backend::Backend;
+use crate::error::Result;
+use crate::postgres::queue::{self as rows, QueueRow};
+use domain::PerformanceId;
+use domain::queue::Phase;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// How often places are released.
+const EVERY: Duration = Duration::from_millis(250);
+/// How often the numbers are written to Postgres.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+
+/// One performance's door, under one leader's term.
+pub(super) struct Door {
+    id: PerformanceId,
+    term: i64,
+    /// Released places, with their fraction: a slow rate still moves.
+    released: f64,
+    last: Option<Instant>,
+    written: Option<Instant>,
+}
+
+impl Door {
+    pub(super) fn new(id: PerformanceId, term: i64) -> Self {
+        Self { id, term, released: 0.0, last: None, written: None }
+    }
+
+    pub(super) async fn keep(mut self, backend: &Arc<Backend>, stop: &CancellationToken) {
+        let mut every = tokio::time::interval(EVERY);
+        every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                _ = every.tick() => {}
+                () = stop.cancelled() => return,
+            }
+            if let Err(error) = self.release(backend).await {
+                metrics::counter!("stararena_door_failures_total").increment(1);
+                tracing::debug!(id = %self.id, error = &error as &dyn std::error::Error, "places could not be released");
+            }
+        }
+    }
+
+    async fn release(&mut self, backend: &Arc<Backend>) -> Result<()> {
+        let sale = backend.sale(self.id).await?;
+        let Some(queue) = backend.seats.lobby(&sale.keys).await? else { return Ok(()) };
+        let elapsed = self.last.replace(Instant::now()).map_or(Duration::ZERO, |last| last.elapsed());
+        if sale.phase(queue.now) == Phase::Open && queue.lobby.is_some() {
+            self.released += f64::from(sale.row.release_per_min) / 60.0 * elapsed.as_secs_f64();
+            // Nobody waits behind the last place: the door never runs ahead of those who came.
+            self.released = self.released.min(f64::from(queue.joined));
+        }
+        let Some(serving) = backend.seats.serve(&sale.keys, sale.row.epoch, self.term, whole(self.released)).await? else {
+            return Ok(());
+        };
+        // A former leader, or a checkpoint, may be ahead of this one: places never fall.
+        self.released = self.released.max(exact(serving));
+        metrics::gauge!("stararena_queue_serving", "performance" => self.id.to_string()).set(self.released);
+        metrics::gauge!("stararena_queue_joined", "performance" => self.id.to_string()).set(f64::from(queue.joined));
+        if self.written.is_none_or(|at| at.elapsed() >= CHECKPOINT_EVERY) {
+            let row = QueueRow { joined: i64::from(queue.joined), lobby: queue.lobby.map(i64::from), serving };
+            rows::checkpoint(&backend.pg, self.id, self.term, row).await?;
+            self.written = Some(Instant::now());
+        }
+        Ok(())
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "places are below 2^32")]
+fn whole(released: f64) -> i64 {
+    released.floor() as i64
+}
+
+#[expect(clippy::cast_precision_loss, reason = "places are below 2^32")]
+fn exact(serving: i64) -> f64 {
+    serving as f64
+}

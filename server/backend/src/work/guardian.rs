@@ -1,0 +1,219 @@
+//! The guardian: sees when Redis lost a sale's state, and rebuilds it from Postgres. The warm-up
+//! before an on-sale is the same code.
+
+use crate::backend::Backend;
+use crate::catalog::Sale;
+use crate::error::{Error, Result};
+use crate::postgres::orders::OwningRow;
+use crate::postgres::queue::AdmissionRow;
+use crate::postgres::{catalog, log, orders, queue};
+use domain::hold::SeatState;
+use domain::order::OrderStatus;
+use domain::{PerformanceId, SeatNo};
+use redis::AsyncCommands as _;
+use serde_json::json;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+/// How often the state is looked at.
+const EVERY: Duration = Duration::from_millis(250);
+/// Numbers that may have been given after the last checkpoint and lost: skipped, so that none is given twice.
+const ARRIVAL_GAP: i64 = 10_000;
+/// Places that may have been served after the last checkpoint and lost: a place once reached stays reached.
+const SERVING_GAP_S: i64 = 2;
+
+/// Guards until stopped.
+pub(super) async fn guard(backend: &Arc<Backend>, id: PerformanceId, stop: &CancellationToken) {
+    let mut every = tokio::time::interval(EVERY);
+    every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = every.tick() => {}
+            () = stop.cancelled() => return,
+        }
+        if let Err(error) = guard_once(backend, id).await {
+            metrics::counter!("stararena_guardian_failures_total").increment(1);
+            tracing::warn!(%id, error = &error as &dyn std::error::Error, "the state of a sale could not be checked or rebuilt");
+        }
+    }
+}
+
+async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
+    let sale = backend.sale(id).await?;
+    let mut connection = backend.seats.connection();
+    let run = run_id(&mut connection).await?;
+    let standing: Option<i64> = connection.get(sale.keys.epoch()).await?;
+    let settings: Option<String> = connection.hget(sale.keys.meta(), "run").await?;
+    if standing == Some(sale.row.epoch) && sale.row.epoch > 0 && settings.as_deref() == Some(run.as_str()) {
+        return refresh_settings(backend, &sale).await;
+    }
+    // Another run of the store may have lost its last second: refuse until it is rebuilt.
+    let _: () = connection.del(sale.keys.epoch()).await?;
+    let started = Instant::now();
+    rebuild(backend, id, &run).await?;
+    metrics::counter!("stararena_rebuilds_total").increment(1);
+    metrics::histogram!("stararena_rebuild_seconds").record(started.elapsed().as_secs_f64());
+    Ok(())
+}
+
+/// The identity of the running store: it changes with each start.
+async fn run_id(connection: &mut redis::aio::ConnectionManager) -> Result<String> {
+    let info: String = redis::cmd("INFO").arg("server").query_async(connection).await?;
+    info.lines()
+        .find_map(|line| line.strip_prefix("run_id:"))
+        .map(|id| id.trim().to_owned())
+        .ok_or_else(|| Error::Broken("Redis tells no run_id".to_owned()))
+}
+
+/// Carries what the organizer changed into the running sale.
+async fn refresh_settings(backend: &Arc<Backend>, sale: &Sale) -> Result<()> {
+    let row = &sale.row;
+    let fields = settings(sale);
+    let mut pipe = redis::pipe();
+    pipe.hset_multiple(sale.keys.meta(), &fields).ignore();
+    pipe.hset_multiple(sale.keys.queue_meta(), &[("opens", row.opens.0), ("closes", row.closes.0)]).ignore();
+    pipe.query_async::<()>(&mut backend.seats.connection()).await?;
+    Ok(())
+}
+
+fn settings(sale: &Sale) -> Vec<(&'static str, String)> {
+    let row = &sale.row;
+    vec![
+        ("opens", row.opens.0.to_string()),
+        ("closes", row.closes.0.to_string()),
+        ("limit", row.seat_limit.to_string()),
+        ("ttl", row.hold_ttl_ms.to_string()),
+        ("version", row.price_version.to_string()),
+        ("max", row.shoppers_max.to_string()),
+        ("paused", u8::from(row.paused).to_string()),
+    ]
+}
+
+/// Builds the state of a sale from Postgres and puts it in place in one step.
+async fn rebuild(backend: &Arc<Backend>, id: PerformanceId, run: &str) -> Result<()> {
+    let old = backend.reload_sale(id).await?;
+    // First in Postgres: from here on no writer of the old epoch can commit.
+    let Some(epoch) = catalog::raise_epoch(&backend.pg, id, old.row.epoch).await? else { return Ok(()) };
+    log::start_epoch(&backend.pg, id, epoch).await?;
+    let sale = backend.reload_sale(id).await?;
+    let owning = orders::owning(&backend.pg, id).await?;
+    let visits = queue::admissions(&backend.pg, id, backend.seats.time().await?).await?;
+    let kept = queue::read(&backend.pg, id).await?;
+    let lost = backend.seats.lobby(&sale.keys).await?.is_none();
+    let next = if kept.joined > 0 && lost { kept.joined + ARRIVAL_GAP } else { kept.joined };
+    backend.seats.queue_init(&sale.keys, sale.row.opens, sale.row.closes, next, kept.lobby).await?;
+    let bytes = seat_bytes(&sale, &catalog::blocked(&backend.pg, id).await?, &owning)?;
+    check_counts(&sale, &bytes, &owning)?;
+    stage(backend, &sale, run, &bytes, &owning, &visits, kept.serving).await?;
+    match backend.seats.swap(&sale.keys, epoch, bytes.len()).await?.as_str() {
+        "ok" => {
+            tracing::info!(%id, epoch, seats = bytes.len(), orders = owning.len(), "the state of a sale was built");
+            Ok(())
+        }
+        "newer" => Ok(()),
+        other => Err(Error::Broken(format!("the rebuilt state of {id} was not accepted: {other}"))),
+    }
+}
+
+fn seat_bytes(sale: &Sale, blocked: &[u32], owning: &[OwningRow]) -> Result<Vec<u8>> {
+    let mut bytes: Vec<u8> = (0..sale.row.seat_count)
+        .map(|seat| if sale.price(SeatNo(seat)).is_some() { SeatState::Available } else { SeatState::Blocked } as u8)
+        .collect();
+    let outside = |seat: &dyn std::fmt::Display| Error::Broken(format!("seat {seat} is not in the plan"));
+    for seat in blocked {
+        *bytes.get_mut(*seat as usize).ok_or_else(|| outside(seat))? = SeatState::Blocked as u8;
+    }
+    for order in owning {
+        let state = if is_sold(order.status) { SeatState::Sold } else { SeatState::Held };
+        for seat in &order.seats {
+            let slot = usize::try_from(*seat).ok().and_then(|seat| bytes.get_mut(seat)).ok_or_else(|| outside(seat))?;
+            *slot = state as u8;
+        }
+    }
+    Ok(bytes)
+}
+
+fn is_sold(status: OrderStatus) -> bool {
+    matches!(status, OrderStatus::Paid | OrderStatus::Fulfilled)
+}
+
+/// Held and sold seats of each section must be as many as its claims: a state that does not add up is
+/// never put in place.
+fn check_counts(sale: &Sale, bytes: &[u8], owning: &[OwningRow]) -> Result<()> {
+    let mut claims: HashMap<u16, usize> = HashMap::new();
+    for seat in owning.iter().flat_map(|order| &order.seats) {
+        let section = usize::try_from(*seat).ok().and_then(|seat| sale.seats.seats.get(seat)).map(|seat| seat.section_no);
+        *claims.entry(section.unwrap_or(u16::MAX)).or_default() += 1;
+    }
+    let mut taken: HashMap<u16, usize> = HashMap::new();
+    for (byte, seat) in bytes.iter().zip(&sale.seats.seats) {
+        if matches!(SeatState::from_byte(*byte), SeatState::Held | SeatState::Sold) {
+            *taken.entry(seat.section_no).or_default() += 1;
+        }
+    }
+    if claims == taken && bytes.len() == sale.seats.seats.len() {
+        Ok(())
+    } else {
+        metrics::counter!("stararena_rebuild_mismatches_total").increment(1);
+        Err(Error::Broken("claims and rebuilt seats differ in a section".to_owned()))
+    }
+}
+
+async fn stage(
+    backend: &Arc<Backend>,
+    sale: &Sale,
+    run: &str,
+    bytes: &[u8],
+    owning: &[OwningRow],
+    visits: &[AdmissionRow],
+    serving: i64,
+) -> Result<()> {
+    let [meta, seats, owner, holds, expiry, held_by, shoppers, entered, _log, _tombs] = sale.keys.staging() else {
+        return Err(Error::Broken("there are ten staging keys".to_owned()));
+    };
+    let mut pipe = redis::pipe();
+    for key in sale.keys.staging() {
+        pipe.del(key).ignore();
+    }
+    pipe.set(seats, bytes).ignore();
+    pipe.hset_multiple(meta, &settings(sale)).ignore();
+    let gap = i64::from(sale.row.release_per_min) * SERVING_GAP_S / 60;
+    let serving = if serving > 0 { serving + gap } else { 0 };
+    pipe.hset(meta, "serving", serving).hset(meta, "run", run).ignore();
+    let mut counts: HashMap<String, (usize, String)> = HashMap::new();
+    for order in owning {
+        let (id, account) = (order.id.simple(), order.account.simple());
+        let state = match order.status {
+            OrderStatus::PendingPayment => "held",
+            OrderStatus::PaymentProcessing => "paying",
+            _ => "sold",
+        };
+        let csv = order.seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        let attempt = order.attempt.map(|id| id.simple().to_string()).unwrap_or_default();
+        let record = json!({ "a": account, "s": csv, "n": order.seats.len(), "v": order.price_version, "c": order.created.0,
+                             "x": order.expires.0, "o": order.expires.0, "st": state, "t": attempt });
+        pipe.hset(holds, &id, record.to_string()).ignore();
+        for seat in &order.seats {
+            pipe.hset(owner, seat, &id).ignore();
+        }
+        if state == "held" {
+            pipe.zadd(expiry, &id, order.expires.0).ignore();
+        }
+        let entry = counts.entry(account).or_default();
+        entry.0 += order.seats.len();
+        if state != "sold" {
+            entry.1 = id;
+        }
+    }
+    for (account, (count, open)) in counts {
+        pipe.hset(held_by, account, format!("{count}:{open}")).ignore();
+    }
+    for visit in visits {
+        pipe.zadd(shoppers, visit.account.simple(), visit.expires.0).ignore();
+        pipe.hset(entered, visit.account.simple(), &visit.nonce).ignore();
+    }
+    pipe.query_async::<()>(&mut backend.seats.connection()).await?;
+    Ok(())
+}

@@ -1,0 +1,218 @@
+//! Jobs over rows: any number of workers share them, and each row is done once.
+
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use crate::mail::{MAIL, Mail};
+use crate::postgres::{attempts, inbox, orders, outbox, refunds};
+use crate::redis::ShortAnswer;
+use domain::order::OrderStatus;
+use futures::StreamExt as _;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// Calls to the provider at once: a provider has limits of its own.
+const PROVIDER_CALLS_MAX: usize = 32;
+/// Rows in one look.
+const ROWS_MAX: i64 = 100;
+/// How often each job looks although nobody poked it.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Longest pause between tries of a side effect.
+const OUTBOX_RETRY_MAX_MS: i64 = 60_000;
+
+/// Starts every job.
+pub(super) fn spawn_all(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, stop: &CancellationToken) {
+    macro_rules! job {
+        ($name:literal, $wake:ident, $step:path) => {
+            let (b, s) = (Arc::clone(backend), stop.clone());
+            tasks.spawn(async move { repeat($name, &b, &s, |b| &b.wake.$wake, |b| Box::pin($step(b))).await });
+        };
+    }
+    job!("inbox", inbox, inbox_step);
+    job!("query", query, query_step);
+    job!("issue", issue, issue_step);
+    job!("confirm", issue, confirm_step);
+    job!("release", release, release_step);
+    job!("overdue", query, overdue_step);
+    job!("refund", query, refund_step);
+    job!("outbox", outbox, outbox_step);
+    job!("gauges", query, gauges_step);
+}
+
+type Step<'a> = futures::future::BoxFuture<'a, Result<bool>>;
+
+/// Runs a step until it says that nothing is left, then waits to be poked, or a little.
+async fn repeat(
+    name: &'static str,
+    backend: &Arc<Backend>,
+    stop: &CancellationToken,
+    wake: impl Fn(&Backend) -> &Notify,
+    step: impl Fn(&Arc<Backend>) -> Step<'_>,
+) {
+    while !stop.is_cancelled() {
+        let more = match step(backend).await {
+            Ok(more) => more,
+            Err(error) => {
+                metrics::counter!("stararena_job_failures_total", "job" => name).increment(1);
+                tracing::debug!(name, error = &error as &dyn std::error::Error, "a job was interrupted; it goes on by itself");
+                false
+            }
+        };
+        if more {
+            continue;
+        }
+        tokio::select! {
+            () = wake(backend).notified() => {}
+            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = stop.cancelled() => {}
+        }
+    }
+}
+
+async fn inbox_step(backend: &Arc<Backend>) -> Result<bool> {
+    let due = inbox::take_due(&backend.pg, backend.now(), ROWS_MAX).await?;
+    let any = !due.is_empty();
+    futures::stream::iter(due)
+        .for_each_concurrent(PROVIDER_CALLS_MAX, |row| async move {
+            let outcome = backend.apply_event(&row.body).await;
+            let noted = match &outcome {
+                Ok(()) => inbox::applied(&backend.pg, &row.provider, &row.event, backend.now()).await,
+                Err(error) => inbox::failed(&backend.pg, &row.provider, &row.event, &error.to_string()).await,
+            };
+            if let Err(error) = noted {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the outcome of an event could not be noted; it is applied again");
+            }
+        })
+        .await;
+    Ok(any)
+}
+
+async fn query_step(backend: &Arc<Backend>) -> Result<bool> {
+    let due = attempts::take_due(&backend.pg, backend.now(), ROWS_MAX).await?;
+    let any = !due.is_empty();
+    futures::stream::iter(due)
+        .for_each_concurrent(PROVIDER_CALLS_MAX, |attempt| async move {
+            if let Err(error) = backend.settle(&attempt).await {
+                metrics::counter!("stararena_job_failures_total", "job" => "query").increment(1);
+                tracing::debug!(attempt = %attempt.id, error = &error as &dyn std::error::Error, "an attempt could not be settled yet");
+            }
+        })
+        .await;
+    Ok(any)
+}
+
+async fn issue_step(backend: &Arc<Backend>) -> Result<bool> {
+    match backend.issue_some().await {
+        Ok(done) => Ok(done > 0),
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "a batch of orders could not be issued; each is tried by itself");
+            backend.issue_one().await.map(|done| done > 0)
+        }
+    }
+}
+
+async fn confirm_step(backend: &Arc<Backend>) -> Result<bool> {
+    let due = orders::unconfirmed(&backend.pg, ROWS_MAX).await?;
+    let mut done = Vec::new();
+    for (order, performance) in &due {
+        let sale = backend.sale(*performance).await?;
+        match backend.seats.confirm(&sale.keys, sale.row.epoch, *order).await? {
+            ShortAnswer::Done | ShortAnswer::Again => done.push(order.0),
+            ShortAnswer::Rebuilding => {}
+            ShortAnswer::No(word, _) => {
+                // Paid, and Redis has no such hold: the state is wrong and must be built again.
+                metrics::counter!("stararena_seats_out_of_step_total").increment(1);
+                tracing::error!(%order, word, "a paid order has no hold: the state of the sale is built again");
+                let mut connection = backend.seats.connection();
+                redis::cmd("DEL").arg(sale.keys.epoch()).query_async::<i64>(&mut connection).await?;
+            }
+        }
+    }
+    orders::set_confirmed(&backend.pg, &done, backend.now()).await?;
+    Ok(!done.is_empty())
+}
+
+async fn release_step(backend: &Arc<Backend>) -> Result<bool> {
+    let due = orders::unreleased(&backend.pg, ROWS_MAX).await?;
+    let mut done = Vec::new();
+    for (order, performance, status) in &due {
+        let sale = backend.sale(*performance).await?;
+        let answer = if *status == OrderStatus::Refunded {
+            backend.seats.unsell(&sale.keys, sale.row.epoch, *order).await?
+        } else {
+            backend.seats.finish(&sale.keys, sale.row.epoch, *order).await?
+        };
+        match answer {
+            ShortAnswer::Done | ShortAnswer::Again => done.push(order.0),
+            ShortAnswer::Rebuilding => {}
+            // Nothing is left of it in Redis.
+            ShortAnswer::No(word, _) if word == "missing" => done.push(order.0),
+            ShortAnswer::No(word, _) => return Err(Error::Broken(format!("order {order} is over, but its hold is {word}"))),
+        }
+    }
+    orders::set_released(&backend.pg, &done, backend.now()).await?;
+    Ok(!done.is_empty())
+}
+
+async fn overdue_step(backend: &Arc<Backend>) -> Result<bool> {
+    // Ends are instants of Redis's clock; ours may be off.
+    let now = backend.seats.time().await?;
+    let due = orders::overdue(&backend.pg, now, ROWS_MAX).await?;
+    let any = !due.is_empty();
+    futures::stream::iter(due)
+        .for_each_concurrent(PROVIDER_CALLS_MAX, |order| async move {
+            if let Err(error) = backend.close_overdue(order, now).await {
+                tracing::warn!(%order, error = &error as &dyn std::error::Error, "an overdue order could not be closed yet");
+            }
+        })
+        .await;
+    Ok(any)
+}
+
+async fn refund_step(backend: &Arc<Backend>) -> Result<bool> {
+    let due = refunds::take_due(&backend.pg, backend.now(), ROWS_MAX).await?;
+    let any = !due.is_empty();
+    futures::stream::iter(due)
+        .for_each_concurrent(PROVIDER_CALLS_MAX, |refund| async move {
+            if let Err(error) = backend.settle_refund(&refund).await {
+                tracing::warn!(refund = %refund.id, error = &error as &dyn std::error::Error, "a refund could not be settled yet");
+            }
+        })
+        .await;
+    Ok(any)
+}
+
+async fn outbox_step(backend: &Arc<Backend>) -> Result<bool> {
+    let now = backend.now();
+    let mut tx = backend.pg.begin().await?;
+    let due = outbox::due(&mut *tx, now, ROWS_MAX).await?;
+    for row in &due {
+        let outcome = match row.kind.as_str() {
+            MAIL => match serde_json::from_value::<Mail>(row.payload.clone()) {
+                Ok(mail) => backend.mailer.deliver(row.id, mail, now).await,
+                Err(e) => Err(Error::Broken(format!("mail {} can't be read: {e}", row.id))),
+            },
+            other => Err(Error::Broken(format!("`{other}` is no kind of side effect"))),
+        };
+        match outcome {
+            Ok(()) => outbox::done(&mut *tx, row.id, now).await?,
+            Err(error) => {
+                tracing::warn!(id = row.id, error = &error as &dyn std::error::Error, "a side effect failed and is retried");
+                let pause = (1_000i64 << row.tries.clamp(0, 6)).min(OUTBOX_RETRY_MAX_MS);
+                outbox::retry(&mut *tx, row.id, now.plus(pause)).await?;
+            }
+        }
+    }
+    tx.commit().await?;
+    Ok(!due.is_empty())
+}
+
+/// Queue lengths that alarms look at.
+#[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
+async fn gauges_step(backend: &Arc<Backend>) -> Result<bool> {
+    metrics::gauge!("stararena_outbox_waiting").set(outbox::waiting(&backend.pg).await? as f64);
+    metrics::gauge!("stararena_inbox_waiting").set(inbox::waiting(&backend.pg).await? as f64);
+    Ok(false)
+}

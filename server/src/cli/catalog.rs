@@ -1,0 +1,179 @@
+//! `stararena event` and `stararena performance`: what an organizer makes, by command.
+
+use super::{print, with_backend};
+use crate::cli::venue::ORGANIZATION;
+use anyhow::{Context as _, bail};
+use backend::{NewEvent, NewPerformance};
+use clap::Subcommand;
+use domain::{Millis, PerformanceId, SeatNo};
+
+#[derive(Subcommand)]
+pub(super) enum EventCommand {
+    /// Make an event, or find the one with this address
+    Create {
+        /// Part of its address: lower-case letters, digits, hyphens
+        #[arg(long)]
+        slug: String,
+        /// Title
+        #[arg(long)]
+        title: String,
+        /// Who plays
+        #[arg(long)]
+        artist: String,
+        /// Plain text
+        #[arg(long)]
+        description: String,
+        /// Picture theme
+        #[arg(long, default_value_t = 0)]
+        cover: u8,
+    },
+}
+
+#[derive(Subcommand)]
+pub(super) enum PerformanceCommand {
+    /// Make a performance of an event at a venue
+    Create {
+        /// Address part of the event
+        #[arg(long)]
+        event: String,
+        /// Name of the venue
+        #[arg(long)]
+        venue: String,
+        /// When it begins: milliseconds since 1970, or minutes from now as +90
+        #[arg(long)]
+        starts: String,
+        /// When the on-sale opens, in the same forms
+        #[arg(long)]
+        opens: String,
+        /// When the sale ends, in the same forms; when it begins otherwise
+        #[arg(long)]
+        closes: Option<String>,
+        /// Currency of all prices
+        #[arg(long, default_value = "EUR")]
+        currency: String,
+        /// Price of a category in minor units, as "Lower Bowl=8900"; once for each category
+        #[arg(long = "price", required = true)]
+        prices: Vec<String>,
+        /// Most seats for one account
+        #[arg(long, default_value_t = 6)]
+        limit: u32,
+        /// Length of a hold in seconds
+        #[arg(long, default_value_t = 900)]
+        hold_ttl_s: u32,
+        /// Most shoppers inside at once
+        #[arg(long, default_value_t = 2_000)]
+        shoppers_max: u32,
+        /// Places released a minute
+        #[arg(long, default_value_t = 1_200)]
+        release_per_min: u32,
+    },
+    /// Rest entry; whoever is inside goes on
+    Pause {
+        /// The performance
+        id: PerformanceId,
+    },
+    /// Let fans in again
+    Resume {
+        /// The performance
+        id: PerformanceId,
+    },
+    /// Take seats off sale
+    Block {
+        /// The performance
+        id: PerformanceId,
+        /// Seat numbers, separated by commas
+        #[arg(long)]
+        seats: String,
+        /// Why
+        #[arg(long)]
+        reason: String,
+    },
+    /// Put blocked seats back on sale
+    Unblock {
+        /// The performance
+        id: PerformanceId,
+        /// Seat numbers, separated by commas
+        #[arg(long)]
+        seats: String,
+    },
+}
+
+pub(super) async fn event(command: EventCommand) -> anyhow::Result<()> {
+    let EventCommand::Create { slug, title, artist, description, cover } = command;
+    with_backend(async |backend| {
+        let organization = backend.ensure_organization(ORGANIZATION).await?;
+        let id = backend.make_event(organization, &NewEvent { slug, title, artist, description, cover }).await?;
+        print(&id.to_string());
+        Ok(())
+    })
+    .await
+}
+
+pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<()> {
+    with_backend(async |backend| {
+        match command {
+            PerformanceCommand::Create {
+                event,
+                venue,
+                starts,
+                opens,
+                closes,
+                currency,
+                prices,
+                limit,
+                hold_ttl_s,
+                shoppers_max,
+                release_per_min,
+            } => {
+                let now = backend.now();
+                let starts = instant("--starts", &starts, now)?;
+                let (plan, categories) = backend.plan_of_venue(&venue).await?;
+                let new = NewPerformance {
+                    starts,
+                    opens: instant("--opens", &opens, now)?,
+                    closes: closes.map_or(Ok(starts), |text| instant("--closes", &text, now))?,
+                    seat_limit: limit,
+                    hold_ttl_ms: i64::from(hold_ttl_s) * 1_000,
+                    shoppers_max,
+                    release_per_min,
+                    currency: currency.parse()?,
+                    prices: prices.iter().map(|text| price(text, &categories)).collect::<anyhow::Result<_>>()?,
+                };
+                let event = backend.event_by_slug(&event).await?;
+                let id = backend.make_performance(event, plan, &new).await?;
+                print(&id.to_string());
+            }
+            PerformanceCommand::Pause { id } => backend.set_paused(id, true).await?,
+            PerformanceCommand::Resume { id } => backend.set_paused(id, false).await?,
+            PerformanceCommand::Block { id, seats, reason } => backend.set_blocked(id, &seat_list(&seats)?, Some(&reason)).await?,
+            PerformanceCommand::Unblock { id, seats } => backend.set_blocked(id, &seat_list(&seats)?, None).await?,
+        }
+        Ok(())
+    })
+    .await
+}
+
+fn seat_list(text: &str) -> anyhow::Result<Vec<SeatNo>> {
+    match domain::ids::parse_seats(text) {
+        Ok(seats) if !seats.is_empty() => Ok(seats),
+        Ok(_) => bail!("--seats: at least one seat number is expected"),
+        Err(part) => bail!("--seats: `{part}` is no seat number"),
+    }
+}
+
+fn instant(option: &str, text: &str, now: Millis) -> anyhow::Result<Millis> {
+    let wrong = || format!("{option}: milliseconds since 1970 or minutes from now such as +90 are expected, not `{text}`");
+    match text.strip_prefix('+') {
+        Some(minutes) => Ok(now.plus(minutes.parse::<i32>().with_context(wrong).map(i64::from)? * 60_000)),
+        None => text.parse().map(Millis).with_context(wrong),
+    }
+}
+
+fn price(text: &str, categories: &[String]) -> anyhow::Result<(u8, i64)> {
+    let (name, amount) = text.rsplit_once('=').with_context(|| format!("--price: `{text}` is not of the form category=amount"))?;
+    let Some(index) = categories.iter().position(|category| category == name) else {
+        bail!("--price: the plan has no category `{name}`; it has {}", categories.join(", "));
+    };
+    let amount = amount.parse().with_context(|| format!("--price: `{amount}` is no amount in minor units"))?;
+    Ok((u8::try_from(index)?, amount))
+}

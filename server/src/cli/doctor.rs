@@ -1,0 +1,98 @@
+//! `stararena doctor`: what is wrong with settings, stores and invariants, a line each.
+
+use super::print;
+use crate::run::StoreAccess;
+use backend::{Backend, Config, SystemClock};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+struct Findings {
+    wrong: usize,
+}
+
+impl Findings {
+    fn ok(&self, what: &str) {
+        print(&format!("ok     {what}"));
+    }
+
+    fn wrong(&mut self, what: &str) {
+        self.wrong += 1;
+        print(&format!("wrong  {what}"));
+    }
+}
+
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+pub(super) async fn run() -> anyhow::Result<ExitCode> {
+    let mut found = Findings { wrong: 0 };
+    let config = match Config::from_env() {
+        Ok(config) => {
+            found.ok(&format!("settings: {:?}, data in {}", config.environment, config.data_dir.display()));
+            config
+        }
+        Err(error) => {
+            found.wrong(&format!("settings: {error}"));
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    if config.is_development() {
+        found.ok("secrets: development defaults are allowed; production refuses them");
+    }
+    let stores = match StoreAccess::open(&config).await {
+        Ok(stores) => stores,
+        Err(error) => {
+            found.wrong(&format!("stores: {error:#}"));
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    found.ok(if stores.is_owner() { "stores: started for this check" } else { "stores: running" });
+    match Backend::connect(config, &stores.database_url, &stores.redis_url, Arc::new(SystemClock)).await {
+        Ok(backend) => {
+            found.ok("stores: Postgres and Redis answer, migrations are applied");
+            if let Err(error) = invariants(&backend, &mut found, stores.is_owner()).await {
+                found.wrong(&format!("invariants: {}", chain(&error)));
+            }
+        }
+        Err(error) => found.wrong(&format!("stores: {}", chain(&error))),
+    }
+    stores.close().await?;
+    print(&if found.wrong == 0 { "nothing is wrong".to_owned() } else { format!("{} things are wrong", found.wrong) });
+    Ok(if found.wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+async fn invariants(backend: &Arc<Backend>, found: &mut Findings, alone: bool) -> backend::Result<()> {
+    let sales = backend.sales().await?;
+    if alone && !sales.is_empty() {
+        // Nobody else works on these stores: the log is drained and the seats are built for the check.
+        let workers = backend::Workers::start(backend);
+        let outcome = audit_all(backend, &sales, found).await;
+        workers.stop().await;
+        return outcome;
+    }
+    audit_all(backend, &sales, found).await
+}
+
+async fn audit_all(backend: &Arc<Backend>, sales: &[domain::PerformanceId], found: &mut Findings) -> backend::Result<()> {
+    for id in sales {
+        let breaches = backend.audit(*id).await?;
+        if breaches.is_empty() {
+            found.ok(&format!("sale {id}: I1 to I5 hold in both stores"));
+        }
+        for breach in breaches {
+            found.wrong(&format!("sale {id}: {breach}"));
+        }
+    }
+    if sales.is_empty() {
+        found.ok("no sale is running");
+    }
+    Ok(())
+}

@@ -1,0 +1,208 @@
+//! `stararena rush`: starts what a simulated on-sale needs, lives it, audits the stores, reports.
+
+use super::{print, tell};
+use crate::run::{ProviderProcess, StoreAccess};
+use crate::rush::{self, FanLogin, RushConfig};
+use anyhow::Context as _;
+use backend::{Backend, Config, SystemClock};
+use domain::PerformanceId;
+use domain::venue::generate;
+use std::path::PathBuf;
+use std::process::{ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+
+/// How long the server may take to listen.
+const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the server may take to end.
+const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+
+#[derive(clap::Args)]
+pub(super) struct RushArgs {
+    /// How many fans
+    #[arg(long, default_value_t = 2_000)]
+    fans: usize,
+    /// How many seats
+    #[arg(long, default_value_t = 2_000)]
+    seats: u32,
+    /// Drive a running installation; its stores are found as every command finds them
+    #[arg(long)]
+    url: Option<String>,
+    /// Seconds over which the fans join
+    #[arg(long, default_value_t = 5.0)]
+    join_seconds: f64,
+    /// Most shoppers inside at once
+    #[arg(long, default_value_t = 400)]
+    shoppers_max: u32,
+    /// Places released a minute
+    #[arg(long, default_value_t = 6_000)]
+    release_per_min: u32,
+    /// Length of a hold in seconds: short, so that abandoned seats return within the run
+    #[arg(long, default_value_t = 20)]
+    hold_ttl_s: u32,
+    /// Longest run in seconds
+    #[arg(long, default_value_t = 240)]
+    limit_s: u64,
+    /// All choices of the fans follow from it
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Stop at the door: joins and polls only
+    #[arg(long)]
+    queue_only: bool,
+    /// Write every operation of every fan to this file
+    #[arg(long)]
+    journal: Option<PathBuf>,
+}
+
+pub(super) async fn run(args: RushArgs) -> anyhow::Result<ExitCode> {
+    let mut config = Config::from_env()?;
+    if !config.is_development() {
+        anyhow::bail!("a simulated on-sale refuses to start in production");
+    }
+    let folder = if args.url.is_some() { None } else { Some(TemporaryFolder::new()?) };
+    if let Some(folder) = &folder {
+        config.data_dir.clone_from(&folder.0);
+        config.database_url = None;
+        config.redis_url = None;
+    }
+    let stores = StoreAccess::open(&config).await?;
+    let outcome = run_on(&args, config, &stores).await;
+    stores.close().await?;
+    drop(folder);
+    outcome
+}
+
+async fn run_on(args: &RushArgs, mut config: Config, stores: &StoreAccess) -> anyhow::Result<ExitCode> {
+    let server = match &args.url {
+        Some(_) => None,
+        None => Some(ServerProcess::start(&config, stores).await?),
+    };
+    let url = match (&server, &args.url) {
+        (Some(server), _) => server.url.clone(),
+        (None, Some(url)) => url.trim_end_matches('/').to_owned(),
+        (None, None) => anyhow::bail!("there is no server to drive"),
+    };
+    config.public_url.clone_from(&url);
+    let outcome = async {
+        let backend = Backend::connect(config, &stores.database_url, &stores.redis_url, Arc::new(SystemClock)).await.context("opening the stores")?;
+        drive(args, &backend, url).await
+    }
+    .await;
+    if let Some(server) = server {
+        server.stop().await;
+    }
+    outcome
+}
+
+async fn drive(args: &RushArgs, backend: &Arc<Backend>, url: String) -> anyhow::Result<ExitCode> {
+    tell(&format!("seeding {} fans and {} seats", args.fans, args.seats));
+    let plan = generate::arena(args.seats, "Rush Arena");
+    let performance: PerformanceId = backend
+        .seed_sale(plan, "Rush Arena", |sale| {
+            sale.shoppers_max = args.shoppers_max;
+            sale.release_per_min = args.release_per_min;
+            sale.hold_ttl_ms = i64::from(args.hold_ttl_s) * 1_000;
+            sale.seat_limit = 4;
+        })
+        .await?;
+    let fans = backend.seed_fans(args.fans).await?;
+    let fans = fans.into_iter().map(|fan| FanLogin { account: fan.account, cookie: fan.cookie }).collect();
+    let mut config = RushConfig::new(url, performance, fans, args.seats);
+    config.max_shoppers = args.shoppers_max;
+    config.limit = 4;
+    config.join_seconds = args.join_seconds;
+    config.duration_limit = Duration::from_secs(args.limit_s);
+    config.seed = args.seed;
+    config.queue_only = args.queue_only;
+    config.journal.clone_from(&args.journal);
+    config.verify_key = ed25519_dalek::VerifyingKey::from_bytes(&backend.ticket_verify_key()).ok();
+    let audited = Arc::clone(backend);
+    let audit: rush::Audit<'_> = Box::pin(async move {
+        let breaches = audited.audit(performance).await?;
+        Ok(breaches.iter().map(ToString::to_string).collect())
+    });
+    let report = rush::run(config, Some(audit), |progress| tell(&progress.to_string())).await?;
+    let clean = report.breaches.is_empty();
+    for breach in &report.breaches {
+        tell(&format!("breach: {breach}"));
+    }
+    print(&serde_json::to_string(&report)?);
+    Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// A folder that goes away with this value. Others may pass through: the stores of a run by root
+/// belong to another user.
+struct TemporaryFolder(PathBuf);
+
+impl TemporaryFolder {
+    fn new() -> anyhow::Result<Self> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = std::env::temp_dir().join(format!("stararena-rush-{}", uuid::Uuid::now_v7().simple()));
+        std::fs::create_dir_all(&path).with_context(|| format!("making {}", path.display()))?;
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for TemporaryFolder {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            tracing::warn!(%error, folder = %self.0.display(), "a temporary folder could not be removed");
+        }
+    }
+}
+
+/// The server under load: a process of its own, with the provider as another.
+struct ServerProcess {
+    url: String,
+    child: Child,
+    provider: ProviderProcess,
+}
+
+impl ServerProcess {
+    async fn start(config: &Config, stores: &StoreAccess) -> anyhow::Result<Self> {
+        // The port is chosen here, since the provider must know where its webhooks go.
+        let address = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let url = format!("http://{address}");
+        let provider = ProviderProcess::start(&Config { public_url: url.clone(), ..config.clone() }).await?;
+        let mut child = Command::new(std::env::current_exe()?)
+            .arg("all")
+            .env("STARARENA_LISTEN", address.to_string())
+            .env("STARARENA_PUBLIC_URL", &url)
+            .env("STARARENA_DATA_DIR", &config.data_dir)
+            .env("STARARENA_PSP_URL", &provider.url)
+            .env("DATABASE_URL", &stores.database_url)
+            .env("REDIS_URL", &stores.redis_url)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .context("starting the server")?;
+        let stdout = child.stdout.take().context("the server has no standard output")?;
+        let mut lines = BufReader::new(stdout).lines();
+        let listening = async {
+            while let Some(line) = lines.next_line().await? {
+                if line.contains("listening on ") {
+                    return Ok(());
+                }
+            }
+            anyhow::bail!("the server ended before it listened")
+        };
+        tokio::time::timeout(START_TIMEOUT, listening).await.context("the server did not listen in time")??;
+        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+        Ok(Self { url, child, provider })
+    }
+
+    async fn stop(mut self) {
+        if let Some(pid) = self.child.id().and_then(|pid| i32::try_from(pid).ok()) {
+            let told = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM);
+            if told.is_err() || tokio::time::timeout(STOP_TIMEOUT, self.child.wait()).await.is_err() {
+                drop(self.child.kill().await);
+            }
+        }
+        self.provider.stop().await;
+    }
+}

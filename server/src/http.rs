@@ -1,0 +1,71 @@
+//! The web server: routes, the edge around them, and an accept loop with bounds of its own.
+
+mod edge;
+mod errors;
+mod listen;
+mod maps;
+mod plain;
+mod socket;
+
+pub use listen::serve;
+
+use app::{App, shell};
+use axum::Router;
+use axum::extract::FromRef;
+use axum::routing::{get, post};
+use backend::Backend;
+use leptos::config::LeptosOptions;
+use leptos::prelude::provide_context;
+use leptos_axum::{LeptosRoutes as _, generate_route_list};
+use metrics_exporter_prometheus::PrometheusHandle;
+use std::net::IpAddr;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Largest request body: the largest form has a description of a few kilobytes.
+pub const BODY_MAX_BYTES: usize = 64 * 1024;
+
+/// What every handler may use.
+#[derive(Clone)]
+pub struct State {
+    /// The use-cases.
+    pub backend: Arc<Backend>,
+    /// Where the site's files are.
+    pub leptos: LeptosOptions,
+    /// Renders the metrics.
+    pub metrics: PrometheusHandle,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Arc<Vec<IpAddr>>,
+    /// Cancelled when the process winds down: sockets close, readiness ends.
+    pub stop: CancellationToken,
+}
+
+impl FromRef<State> for LeptosOptions {
+    fn from_ref(state: &State) -> Self {
+        state.leptos.clone()
+    }
+}
+
+/// All routes behind the edge.
+pub fn router(state: State) -> Router {
+    let options = state.leptos.clone();
+    let backend = Arc::clone(&state.backend);
+    let context = move || provide_context(Arc::clone(&backend));
+    Router::new()
+        .route("/healthz", get(plain::healthz))
+        .route("/readyz", get(plain::readyz))
+        .route("/metrics", get(plain::metrics))
+        .route("/api/server-time", get(plain::server_time))
+        .route("/api/ticket-key", get(plain::ticket_key))
+        .route("/api/performances/{id}/queue/status", get(plain::queue_status))
+        .route("/webhooks/sandbox", post(plain::sandbox_webhook))
+        .route("/maps/{name}", get(maps::file))
+        .route("/ws/performances/{id}", get(socket::upgrade))
+        .leptos_routes_with_context(&state, generate_route_list(App), context.clone(), {
+            let options = options.clone();
+            move || shell(options.clone())
+        })
+        .fallback(leptos_axum::file_and_error_handler_with_context::<State, _>(context, shell))
+        .layer(axum::middleware::from_fn_with_state(state.clone(), edge::edge))
+        .with_state(state)
+}

@@ -1,0 +1,193 @@
+//! The edge that every request passes: request id, size, origin, caller, headers, measurement.
+
+use super::errors::{failed, refuse};
+use super::{BODY_MAX_BYTES, State};
+use app::context::{Caller, SESSION_COOKIE};
+use axum::extract::{ConnectInfo, Request, State as Extract};
+use axum::middleware::Next;
+use axum::response::Response;
+use backend::Client;
+use cookie::Cookie;
+use domain::Code;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Instant;
+use tracing::Instrument as _;
+
+/// Paths that other parties call without a browser.
+const WEBHOOKS: &str = "/webhooks/";
+/// Files under the digest of their content: they never change.
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+/// Most cookies that are read from one request.
+const COOKIES_MAX: usize = 64;
+
+/// Passes one request through the edge.
+pub(super) async fn edge(Extract(state): Extract<State>, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let id = uuid::Uuid::now_v7().simple().to_string();
+    let path = request.uri().path().to_owned();
+    let method = request.method().clone();
+    let https = state.backend.config().public_url.starts_with("https://");
+    let span = tracing::info_span!("request", id, %method, path);
+    let response = async {
+        if let Some(refused) = check(&state, &request) {
+            return refused;
+        }
+        if is_static(&path) {
+            return next.run(request).await;
+        }
+        let seen = seen(&state, &request);
+        match caller(&state, seen, &path).await {
+            Ok((caller, renewed)) => {
+                request.extensions_mut().insert(caller);
+                let mut response = next.run(request).await;
+                if let Some(cookie) = renewed.and_then(|cookie| HeaderValue::from_str(&cookie).ok()) {
+                    response.headers_mut().append(header::SET_COOKIE, cookie);
+                }
+                response
+            }
+            Err(response) => *response,
+        }
+    }
+    .instrument(span)
+    .await;
+    measure(&method, &path, &response, started);
+    finish(response, &path, &id, https)
+}
+
+/// What needs no store: the size that is announced, and where an unsafe request comes from.
+fn check(state: &State, request: &Request) -> Option<Response> {
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<usize>().ok());
+    if length.is_some_and(|length| length > BODY_MAX_BYTES) {
+        return Some(refuse(Code::TooLarge, "the body is larger than 64 KiB"));
+    }
+    // Bodies without a length are no form of ours, and could grow without a bound.
+    if request.headers().contains_key(header::TRANSFER_ENCODING) {
+        return Some(refuse(Code::TooLarge, "a body with its length is expected"));
+    }
+    let unsafe_method = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
+    let upgrade = request.headers().contains_key(header::UPGRADE);
+    if (unsafe_method || upgrade) && !request.uri().path().starts_with(WEBHOOKS) && !same_site(state, request.headers()) {
+        return Some(refuse(Code::CrossSite, "this request came from another site, or does not say from where"));
+    }
+    None
+}
+
+/// Browsers say where a request comes from, in one header or the other; what says neither is no page
+/// of ours. A client that is no browser sends our origin.
+fn same_site(state: &State, headers: &HeaderMap) -> bool {
+    if let Some(site) = headers.get("sec-fetch-site") {
+        return matches!(site.as_bytes(), b"same-origin" | b"none");
+    }
+    let Some(origin) = headers.get(header::ORIGIN).and_then(|v| v.to_str().ok()) else { return false };
+    if origin == state.backend.config().public_url {
+        return true;
+    }
+    // In development the same server is reached under several names.
+    state.backend.config().is_development()
+        && headers.get(header::HOST).and_then(|v| v.to_str().ok()).is_some_and(|host| origin == format!("http://{host}"))
+}
+
+fn is_static(path: &str) -> bool {
+    ["/pkg/", "/maps/", "/fonts/", "/healthz", "/readyz", "/metrics", WEBHOOKS, "/favicon"].iter().any(|prefix| path.starts_with(prefix))
+        || (path.starts_with("/api/performances/") && path.ends_with("/queue/status"))
+}
+
+/// What a request says about its caller, before anything is believed.
+fn seen(state: &State, request: &Request) -> Caller {
+    let cookies: Vec<(String, String)> = request
+        .headers()
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(Cookie::split_parse)
+        .filter_map(Result::ok)
+        .take(COOKIES_MAX)
+        .map(|cookie| (cookie.name().to_owned(), cookie.value().to_owned()))
+        .collect();
+    Caller { session: None, client: Client { ip: client_ip(state, request) }, cookies }
+}
+
+/// Who calls, and a renewed session cookie where the old one was no longer fresh.
+async fn caller(state: &State, seen: Caller, path: &str) -> Result<(Caller, Option<String>), Box<Response>> {
+    let name = state.backend.cookie_name(SESSION_COOKIE);
+    let Some((_, token)) = seen.cookies.iter().find(|(found, _)| *found == name) else { return Ok((seen, None)) };
+    match state.backend.read_session(token).await {
+        Ok(Some((session, renewed))) => {
+            let secure = if name.starts_with("__Host-") { "; Secure" } else { "" };
+            let renewed = renewed.map(|token| format!("{name}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000{secure}"));
+            Ok((Caller { session: Some(session), ..seen }, renewed))
+        }
+        Ok(None) => Ok((seen, None)),
+        // Calls must not act for somebody who can't be checked; pages are shown as to a stranger.
+        Err(error) if path.starts_with("/api/") || path.starts_with("/ws/") => Err(Box::new(failed(&error))),
+        Err(_) => Ok((seen, None)),
+    }
+}
+
+/// The right-most hop that is no trusted proxy.
+fn client_ip(state: &State, request: &Request) -> IpAddr {
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip());
+    if !state.trusted_proxies.contains(&peer) {
+        return peer;
+    }
+    request
+        .headers()
+        .get_all("x-forwarded-for")
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|hop| hop.trim().parse().ok())
+        .filter(|hop| !state.trusted_proxies.contains(hop))
+        .next_back()
+        .unwrap_or(peer)
+}
+
+fn measure(method: &Method, path: &str, response: &Response, started: Instant) {
+    // A few kinds, not paths: names of metrics must stay bounded.
+    let kind = match path {
+        "/" => "page",
+        _ if path.starts_with("/api/") => "api",
+        _ if path.starts_with("/ws/") => "socket",
+        _ if path.starts_with(WEBHOOKS) => "webhook",
+        _ if is_static(path) => "static",
+        _ => "page",
+    };
+    let class = match response.status().as_u16() {
+        100..=199 => "1xx",
+        200..=299 => "2xx",
+        300..=399 => "3xx",
+        400..=499 => "4xx",
+        _ => "5xx",
+    };
+    metrics::counter!("stararena_requests_total", "kind" => kind, "status" => class).increment(1);
+    metrics::histogram!("stararena_request_seconds", "kind" => kind).record(started.elapsed().as_secs_f64());
+    tracing::debug!(%method, path, status = response.status().as_u16(), "answered");
+}
+
+/// Headers that every answer carries.
+fn finish(mut response: Response, path: &str, id: &str, https: bool) -> Response {
+    let headers = response.headers_mut();
+    let mut set = |name: &'static str, value: &str| {
+        if let Ok(value) = HeaderValue::from_str(value) {
+            headers.entry(HeaderName::from_static(name)).or_insert(value);
+        }
+    };
+    set("x-request-id", id);
+    set("x-content-type-options", "nosniff");
+    set("referrer-policy", "strict-origin-when-cross-origin");
+    set("permissions-policy", "camera=(), microphone=(), geolocation=(), payment=()");
+    set("cross-origin-opener-policy", "same-origin");
+    set("content-security-policy", "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'");
+    if https {
+        set("strict-transport-security", "max-age=63072000; includeSubDomains");
+    }
+    if path.starts_with("/pkg/") {
+        set("cache-control", IMMUTABLE);
+    } else if path.starts_with("/fonts/") || path.starts_with("/favicon") {
+        set("cache-control", "public, max-age=86400");
+    } else {
+        set("cache-control", "no-store");
+    }
+    response
+}

@@ -1,0 +1,81 @@
+//! The accept loop: what the framework's own one leaves out — a time-out for slow headers, no
+//! delay for small packets, a cap on connections, and an end with a deadline.
+
+use axum::Router;
+use axum::extract::ConnectInfo;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::{Layer as _, util::MapRequestLayer};
+
+/// Connections of one process; more wait in the kernel's queue.
+const CONNECTIONS_MAX: usize = 30_000;
+/// Whoever takes longer to send headers holds a connection for nothing.
+const HEADERS_TIMEOUT: Duration = Duration::from_secs(10);
+/// Largest header section.
+const HEADERS_MAX_BYTES: usize = 32 * 1024;
+/// How long requests under way may take once the process winds down.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(8);
+
+/// Serves until `stop`, then lets requests under way finish, within a bound.
+///
+/// # Errors
+/// Never by a client's doing; a listener that is broken for good ends the loop.
+pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) -> std::io::Result<()> {
+    let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let connections = TaskTracker::new();
+    let mut server = hyper::server::conn::http1::Builder::new();
+    server.timer(TokioTimer::new()).header_read_timeout(HEADERS_TIMEOUT).max_buf_size(HEADERS_MAX_BYTES.max(8192)).keep_alive(true);
+    loop {
+        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return Ok(()) };
+        let (stream, peer) = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok(accepted) => accepted,
+                Err(error) => {
+                    // Out of descriptors, or a client that left: others may still come.
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                    continue;
+                }
+            },
+            () = stop.cancelled() => break,
+        };
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "a connection keeps its delay");
+        }
+        let service = MapRequestLayer::new(move |mut request: http::Request<hyper::body::Incoming>| {
+            request.extensions_mut().insert(ConnectInfo::<SocketAddr>(peer));
+            request.map(axum::body::Body::new)
+        })
+        .layer(router.clone());
+        let connection = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)).with_upgrades();
+        let stopping = stop.clone();
+        connections.spawn(async move {
+            let mut connection = std::pin::pin!(connection);
+            let outcome = tokio::select! {
+                outcome = connection.as_mut() => outcome,
+                () = stopping.cancelled() => {
+                    // The request under way is answered, then the connection closes.
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(error) = outcome {
+                tracing::trace!(%error, "a connection ended early");
+            }
+            drop(slot);
+        });
+    }
+    drop(listener);
+    connections.close();
+    if tokio::time::timeout(DRAIN_TIMEOUT, connections.wait()).await.is_err() {
+        tracing::warn!("some requests did not end in time");
+    }
+    Ok(())
+}

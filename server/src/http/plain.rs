@@ -1,0 +1,82 @@
+//! Routes that are no pages: health, metrics, the polled status, the webhook.
+
+use super::State;
+use super::errors::{answer, failed, refuse};
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{ConnectInfo, Path, State as Extract};
+use axum::response::{IntoResponse, Response};
+use domain::{Code, PerformanceId, Refusal};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::json;
+use std::net::SocketAddr;
+
+/// The process lives.
+pub(super) async fn healthz() -> &'static str {
+    "ok"
+}
+
+/// The process can serve: both stores answer, and it is not winding down.
+pub(super) async fn readyz(Extract(state): Extract<State>) -> Response {
+    if state.stop.is_cancelled() {
+        return refuse(Code::Unavailable, "the process is winding down");
+    }
+    match state.backend.ready().await {
+        Ok(()) => "ready".into_response(),
+        Err(error) => answer(&error.refusal()),
+    }
+}
+
+/// Metrics, for those on this machine: a proxy's visitors don't get them.
+pub(super) async fn metrics(Extract(state): Extract<State>, ConnectInfo(peer): ConnectInfo<SocketAddr>, headers: HeaderMap) -> Response {
+    if !peer.ip().is_loopback() || headers.contains_key("x-forwarded-for") {
+        return refuse(Code::NotFound, "there is no such page");
+    }
+    let text = state.metrics.render();
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
+}
+
+/// The server's clock, for countdowns.
+pub(super) async fn server_time(Extract(state): Extract<State>) -> Response {
+    Json(json!({ "now": state.backend.now() })).into_response()
+}
+
+/// The key with which door devices verify tickets offline: public by its nature.
+pub(super) async fn ticket_key(Extract(state): Extract<State>) -> Response {
+    let key = hex::encode(state.backend.ticket_verify_key());
+    Json(json!({ "algorithm": "Ed25519", "key_id": 1, "key": key })).into_response()
+}
+
+/// The polled object: the same for everybody, kept by caches for a second.
+pub(super) async fn queue_status(Extract(state): Extract<State>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+    let Ok(id) = id.parse::<PerformanceId>() else { return refuse(Code::NotFound, "there is no such performance") };
+    let status = match state.backend.queue_status(id).await {
+        Ok(status) => status,
+        Err(error) => return failed(&error),
+    };
+    let etag = format!("\"{}-{}-{}\"", status.now.0, status.serving, status.stock);
+    let cache = [
+        (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=1")),
+        (header::ETAG, HeaderValue::from_str(&etag).unwrap_or_else(|_| HeaderValue::from_static("\"\""))),
+    ];
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|value| value.as_bytes() == etag.as_bytes()) {
+        return (StatusCode::NOT_MODIFIED, cache).into_response();
+    }
+    (cache, Json(status.as_ref())).into_response()
+}
+
+/// What the sandbox provider tells us. A 2xx means that it is stored.
+pub(super) async fn sandbox_webhook(Extract(state): Extract<State>, headers: HeaderMap, body: Bytes) -> Response {
+    if body.len() > super::BODY_MAX_BYTES {
+        return answer(&Refusal::new(Code::TooLarge, "the body is larger than 64 KiB"));
+    }
+    let signature = headers.get("starpay-signature").and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned();
+    // In a task of its own: a sender that goes away must not cut the storing short.
+    let backend = state.backend.clone();
+    let stored = tokio::spawn(async move { backend.receive_webhook(&signature, &body).await }).await;
+    match stored {
+        Ok(Ok(())) => (StatusCode::OK, "stored").into_response(),
+        Ok(Err(error)) => failed(&error),
+        Err(_) => refuse(Code::Internal, "the event could not be stored"),
+    }
+}

@@ -1,0 +1,163 @@
+//! Running the parts together: stores, provider, workers, web server; and their orderly end.
+
+mod provider;
+mod stores;
+
+pub use provider::ProviderProcess;
+pub use stores::StoreAccess;
+
+use crate::http;
+use anyhow::Context as _;
+use backend::{Backend, Config, SystemClock, Workers};
+use leptos::config::{LeptosOptions, get_configuration};
+use std::io::Write as _;
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+/// The venue of the demo's second evening: a real stadium (its licence is beside the file).
+pub const DEMO_VENUE: &str = include_str!("../../app/domain/tests/fixtures/pretix-seatmap-canvas-stadium.json");
+
+/// Which parts one process runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Web server and workers, and, in development, the provider as a child.
+    All,
+    /// The web server alone.
+    Serve,
+    /// The workers alone.
+    Worker,
+}
+
+/// Settings of the web server.
+#[derive(Clone, Debug)]
+pub struct Listen {
+    /// Where to listen.
+    pub address: SocketAddr,
+    /// Proxies whose `X-Forwarded-For` is believed.
+    pub trusted_proxies: Vec<IpAddr>,
+}
+
+/// Runs a role until it is told to stop.
+///
+/// # Errors
+/// When a part can't be started: the sentence names it.
+pub async fn run(mut config: Config, listen: Listen, role: Role, demo: bool) -> anyhow::Result<()> {
+    if demo && !config.is_development() {
+        anyhow::bail!("the demo and its sign-ins refuse to start in production");
+    }
+    let stop = stop_on_signal();
+    let listener = match role {
+        Role::Worker => None,
+        Role::All | Role::Serve => {
+            Some(TcpListener::bind(listen.address).await.with_context(|| format!("listening on {}", listen.address))?)
+        }
+    };
+    if let (Some(listener), true) = (&listener, config.public_url.is_empty()) {
+        config.public_url = format!("http://{}", listener.local_addr()?);
+    }
+    let stores = StoreAccess::open(&config).await?;
+    let provider = match role {
+        Role::All if config.psp.url.is_empty() && config.is_development() => Some(ProviderProcess::start(&config).await?),
+        _ => None,
+    };
+    if let Some(provider) = &provider {
+        config.psp.url.clone_from(&provider.url);
+    }
+    let outcome = work(config, &stores, listener, &listen, role, demo, stop).await;
+    if let Some(provider) = provider {
+        provider.stop().await;
+    }
+    stores.close().await?;
+    outcome
+}
+
+async fn work(
+    config: Config,
+    stores: &StoreAccess,
+    listener: Option<TcpListener>,
+    listen: &Listen,
+    role: Role,
+    demo: bool,
+    stop: CancellationToken,
+) -> anyhow::Result<()> {
+    let metrics = crate::telemetry::start_metrics()?;
+    let backend = Backend::connect(config, &stores.database_url, &stores.redis_url, Arc::new(SystemClock)).await.context("opening the stores")?;
+    backend.start_serving(stop.clone());
+    let workers = (role != Role::Serve).then(|| Workers::start(&backend));
+    let demo = if demo { Some(backend.seed_demo(DEMO_VENUE).await.context("seeding the demo")?) } else { None };
+    match listener {
+        Some(listener) => {
+            let address = listener.local_addr()?;
+            let state = http::State {
+                backend: Arc::clone(&backend),
+                leptos: site_options()?,
+                metrics,
+                trusted_proxies: Arc::new(listen.trusted_proxies.clone()),
+                stop: stop.clone(),
+            };
+            announce(&format!("listening on http://{address}"), &backend, demo.as_ref())?;
+            http::serve(listener, http::router(state), stop).await?;
+        }
+        None => {
+            announce("working", &backend, demo.as_ref())?;
+            stop.cancelled().await;
+        }
+    }
+    if let Some(workers) = workers {
+        workers.stop().await;
+    }
+    Ok(())
+}
+
+/// Says on standard output where this runs, and how to sign in to the demo.
+fn announce(first: &str, backend: &Backend, demo: Option<&backend::Demo>) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "stararena {first}")?;
+    if let Some(demo) = demo {
+        writeln!(out, "\nOpen {}\n\nDemo sign-ins:", backend.config().public_url)?;
+        for (what, email, password) in &demo.sign_ins {
+            writeln!(out, "  {what:<12} {email:<24} {password}")?;
+        }
+        writeln!(out, "\nMails arrive at {}/dev/mailbox", backend.config().public_url)?;
+    }
+    out.flush()
+}
+
+/// A token that is cancelled by Ctrl-C or SIGTERM.
+fn stop_on_signal() -> CancellationToken {
+    let stop = CancellationToken::new();
+    let cancelled = stop.clone();
+    tokio::spawn(async move {
+        let mut terminate = match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(signal) => signal,
+            Err(error) => {
+                tracing::error!(%error, "SIGTERM can't be caught");
+                return;
+            }
+        };
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = terminate.recv() => {}
+        }
+        tracing::info!("winding down");
+        cancelled.cancel();
+    });
+    stop
+}
+
+/// Where the site's files are: as the build tool says, else beside the program.
+fn site_options() -> anyhow::Result<LeptosOptions> {
+    if std::env::var_os("LEPTOS_OUTPUT_NAME").is_some() {
+        return Ok(get_configuration(None).context("reading the LEPTOS_ variables")?.leptos_options);
+    }
+    let beside: PathBuf = std::env::current_exe()?.parent().map(|dir| dir.join("site")).unwrap_or_default();
+    Ok(LeptosOptions::builder()
+        .output_name("stararena")
+        .site_root(beside.to_string_lossy().into_owned())
+        .site_pkg_dir("pkg")
+        .hash_files(true)
+        .build())
+}
