@@ -41,7 +41,9 @@ impl From<backend::Error> for AppError {
     /// A use-case's error as its caller sees it. Faults are reported here, once, with their causes.
     fn from(error: backend::Error) -> Self {
         if !error.is_refusal() {
-            let causes = std::iter::successors(std::error::Error::source(&error), |e| e.source()).map(ToString::to_string).collect::<Vec<_>>();
+            let causes = std::iter::successors(std::error::Error::source(&error), |e| e.source())
+                .map(ToString::to_string)
+                .collect::<Vec<_>>();
             tracing::error!(error = %error, causes = causes.join(": "), "a use-case failed");
         }
         Self::from(error.refusal())
@@ -53,7 +55,8 @@ impl From<backend::Error> for AppError {
 /// # Errors
 /// `internal` when the server was put together without them.
 pub fn backend() -> Result<Arc<Backend>, AppError> {
-    use_context::<Arc<Backend>>().ok_or_else(|| AppError::new(Code::Internal, "the server was started without its use-cases"))
+    use_context::<Arc<Backend>>()
+        .ok_or_else(|| AppError::new(Code::Internal, "the server was started without its use-cases"))
 }
 
 /// What the edge knows about this request; `None` while the routes are listed at start.
@@ -90,7 +93,11 @@ pub fn is_api_call() -> bool {
 /// Whether the caller is a form of a page without JavaScript: it gets a redirect instead of a body.
 pub fn is_form_post() -> bool {
     use_context::<Parts>().is_some_and(|parts| {
-        parts.headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).is_some_and(|accept| accept.contains("text/html"))
+        parts
+            .headers
+            .get(header::ACCEPT)
+            .and_then(|accept| accept.to_str().ok())
+            .is_some_and(|accept| accept.contains("text/html"))
     })
 }
 

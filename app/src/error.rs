@@ -48,9 +48,9 @@ impl FromServerFnError for AppError {
 
     fn from_server_fn_error(error: ServerFnErrorErr) -> Self {
         match error {
-            ServerFnErrorErr::Args(text) | ServerFnErrorErr::MissingArg(text) | ServerFnErrorErr::Deserialization(text) => {
-                Self::new(Code::InvalidInput, text)
-            }
+            ServerFnErrorErr::Args(text)
+            | ServerFnErrorErr::MissingArg(text)
+            | ServerFnErrorErr::Deserialization(text) => Self::new(Code::InvalidInput, text),
             // In the browser: the network, or an answer that isn't ours.
             ServerFnErrorErr::Request(text) | ServerFnErrorErr::Response(text) => Self::new(Code::Unavailable, text),
             ServerFnErrorErr::UnsupportedRequestMethod(text)

@@ -8,6 +8,8 @@
 //! other; views read no clock, no locale of the machine and no randomness, so that both sides
 //! render the same HTML.
 
+// The types of nested views are deeper than the compiler expects of types.
+#![recursion_limit = "256"]
 #![expect(unreachable_pub, reason = "the component macro makes the properties of private components public")]
 
 mod alive;
@@ -58,6 +60,7 @@ pub fn shell(options: LeptosOptions) -> impl IntoView {
             </body>
         </html>
     }
+    .into_any()
 }
 
 /// The whole interface. Does no input or output by itself: the server also runs it once, without a
@@ -73,6 +76,7 @@ pub fn App() -> impl IntoView {
             <Page/>
         </I18nContextProvider>
     }
+    .into_any()
 }
 
 #[component]
@@ -100,6 +104,5 @@ fn Page() -> impl IntoView {
             <Footer/>
         </Router>
     }
+    .into_any()
 }
-#[cfg(test)]
-mod preview;

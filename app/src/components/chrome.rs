@@ -21,8 +21,8 @@ pub fn Header() -> impl IntoView {
         <header class="header">
             <a class="brand" href="/" aria-label="StarArena">
                 <svg class="brand-mark" viewBox="0 0 32 32" width="28" height="28" aria-hidden="true" focusable="false">
-                    <path class="brand-beam" d="M14 3h4l10 20H4z"></path>
-                    <path class="brand-stage" d="M4 23a12 3.5 0 0024 0 12 3.5 0 00-24 0z"></path>
+                    <path class="brand-rows" d="M3 23a13 13 0 0126 0M8.5 23a7.5 7.5 0 0115 0"></path>
+                    <circle class="brand-stage" cx="16" cy="23" r="3.5"></circle>
                 </svg>
                 <span>"StarArena"</span>
             </a>
@@ -50,6 +50,7 @@ pub fn Header() -> impl IntoView {
             }}
         </Suspense>
     }
+    .into_any()
 }
 
 #[component]
@@ -70,6 +71,7 @@ fn SignedIn(me: Me) -> impl IntoView {
             <button class="link" type="submit">{td_string!(lang, common.sign_out)}</button>
         </ActionForm>
     }
+    .into_any()
 }
 
 #[component]
@@ -108,4 +110,5 @@ pub fn Footer() -> impl IntoView {
             </form>
         </footer>
     }
+    .into_any()
 }

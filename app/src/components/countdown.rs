@@ -30,11 +30,12 @@ pub fn Countdown(
         }
     };
     view! {
-        <div class="countdown" role="timer" aria-live="off" data-testid="countdown">
+        <div class="countdown" class:countdown-unknown=move || left.get().is_none() role="timer" aria-live="off" data-testid="countdown">
             {part(|p| p.0, td_string!(lang, common.days))}
             {part(|p| p.1, td_string!(lang, common.hours))}
             {part(|p| p.2, td_string!(lang, common.minutes))}
             {part(|p| p.3, td_string!(lang, common.seconds))}
         </div>
     }
+    .into_any()
 }

@@ -7,6 +7,11 @@ use leptos::prelude::*;
 /// How many drawings there are.
 const COVERS: u8 = 6;
 
+/// The drawing of a picture theme.
+pub fn theme(cover: u8) -> u8 {
+    cover % COVERS
+}
+
 /// The poster of an event.
 #[component]
 pub fn Cover(
@@ -18,7 +23,7 @@ pub fn Cover(
     #[prop(optional)]
     first: bool,
 ) -> impl IntoView {
-    let cover = cover % COVERS;
+    let cover = theme(cover);
     view! {
         <div class=format!("cover cover-{cover}")>
             <img
@@ -31,6 +36,7 @@ pub fn Cover(
             <span class="cover-name" aria-hidden="true">{artist}</span>
         </div>
     }
+    .into_any()
 }
 
 /// A narrow strip of the poster, for tickets and lists.
@@ -39,10 +45,11 @@ pub fn CoverStrip(
     /// Picture theme.
     cover: u8,
 ) -> impl IntoView {
-    let cover = cover % COVERS;
+    let cover = theme(cover);
     view! {
         <div class=format!("cover-strip cover-{cover}")>
             <img src=format!("/covers/{cover}.svg") alt="" width="600" height="800" loading="lazy"/>
         </div>
     }
+    .into_any()
 }

@@ -21,6 +21,7 @@ pub fn Missing() -> impl IntoView {
             <p><a class="button" href="/">{td_string!(lang, common.missing_link)}</a></p>
         </section>
     }
+    .into_any()
 }
 
 /// A page whose data could not be had: says why, and what to do.

@@ -29,6 +29,7 @@ pub fn Refused(
             }}
         </div>
     }
+    .into_any()
 }
 
 /// A calm remark.
@@ -45,4 +46,5 @@ pub fn Remark(
             <div>{children()}</div>
         </div>
     }
+    .into_any()
 }

@@ -68,6 +68,7 @@ pub fn SignInPage() -> impl IntoView {
             </p>
         </section>
     }
+    .into_any()
 }
 
 /// A new account.
@@ -97,6 +98,7 @@ pub fn SignUpPage() -> impl IntoView {
             </p>
         </section>
     }
+    .into_any()
 }
 
 /// The fields that both forms share.
@@ -121,4 +123,5 @@ fn Credentials(new: bool, next: String) -> impl IntoView {
             {new.then(|| view! { <small>{td_string!(lang, account.password_hint)}</small> })}
         </label>
     }
+    .into_any()
 }

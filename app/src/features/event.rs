@@ -41,6 +41,7 @@ pub fn EventPage() -> impl IntoView {
             })}
         </Suspense>
     }
+    .into_any()
 }
 
 #[component]
@@ -77,6 +78,7 @@ fn Event(event: EventView) -> impl IntoView {
             </div>
         </article>
     }
+    .into_any()
 }
 
 /// One evening: date, place, where its sale stands, and the step that is possible now.
@@ -120,6 +122,7 @@ fn Evening(row: PerformanceRow, accent: bool) -> impl IntoView {
             })}
         </div>
     }
+    .into_any()
 }
 
 fn seats_text(row: &PerformanceRow) -> String {
@@ -149,4 +152,3 @@ fn Step(row: PerformanceRow, accent: bool) -> impl IntoView {
     }
     .into_any()
 }
-#[cfg(test)] pub(crate) fn preview(event: EventView) -> impl IntoView { view! { <Event event/> } }

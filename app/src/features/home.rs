@@ -2,7 +2,12 @@
 
 pub mod api;
 
-use crate::components::{cover::Cover, icon::{Icon, Sign}, missing::Failure, phase::PhaseLabel};
+use crate::components::{
+    cover::Cover,
+    icon::{Icon, Sign},
+    missing::Failure,
+    phase::PhaseLabel,
+};
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
@@ -26,6 +31,7 @@ pub fn HomePage() -> impl IntoView {
             })}
         </Suspense>
     }
+    .into_any()
 }
 
 #[component]
@@ -88,6 +94,7 @@ fn Lead(card: EventCard) -> impl IntoView {
             </div>
         </section>
     }
+    .into_any()
 }
 
 #[component]
@@ -101,6 +108,7 @@ fn Poster(card: EventCard) -> impl IntoView {
             <PhaseLabel phase=card.phase/>
         </a>
     }
+    .into_any()
 }
 
 /// When, where, from how much.
@@ -118,5 +126,5 @@ fn CardFacts(card: EventCard) -> impl IntoView {
             {opens.map(|opens| view! { <span class="facts-opens">{opens}</span> })}
         </p>
     }
+    .into_any()
 }
-#[cfg(test)] pub(crate) fn preview(list: Vec<EventCard>) -> impl IntoView { view! { <Posters list/> } }

@@ -4,11 +4,11 @@ pub mod api;
 mod checkout;
 mod items;
 mod list;
+mod polling;
 #[cfg(feature = "ssr")]
 mod qr;
 mod status;
 mod ticket;
-mod polling;
 
 pub use list::OrdersPage;
 
@@ -49,6 +49,7 @@ pub fn OrderPage() -> impl IntoView {
             })}
         </Suspense>
     }
+    .into_any()
 }
 
 #[component]
@@ -78,9 +79,5 @@ fn Order(order: OrderView) -> impl IntoView {
             })}
         </section>
     }
-}
-#[cfg(test)] pub(crate) fn preview(order: OrderView) -> impl IntoView { view! { <Order order/> } }
-#[cfg(test)] pub(crate) fn preview_ticket(order: OrderView) -> impl IntoView {
-    let codes = order.tickets.iter().map(|t| { let (side, path) = qr::draw(&t.code).unwrap(); api::TicketQr { ticket: t.id, side, path } }).collect();
-    view! { <section class="order"><Head order=order.clone()/><ticket::Sheet order codes/></section> }
+    .into_any()
 }

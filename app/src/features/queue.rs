@@ -4,9 +4,9 @@
 //! from one small object that is the same for everybody.
 
 pub mod api;
+mod polling;
 mod room;
 mod stages;
-mod polling;
 
 use crate::components::missing::Failure;
 use crate::i18n::td_string;
@@ -38,6 +38,7 @@ pub fn QueuePage() -> impl IntoView {
             })}
         </Suspense>
     }
+    .into_any()
 }
 
 /// Whom the page is for: what has to be done before a place can be taken.
@@ -60,4 +61,3 @@ impl Guest {
         }
     }
 }
-#[cfg(test)] pub(crate) fn preview(view: api::RoomView) -> impl IntoView { view! { <Room view/> } }

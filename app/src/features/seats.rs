@@ -6,6 +6,7 @@
 pub mod api;
 pub mod basket;
 pub mod board;
+pub mod browser_only;
 pub mod canvas;
 pub mod chart;
 pub mod gesture;
@@ -15,6 +16,7 @@ pub mod legend;
 pub mod list;
 pub mod model;
 pub mod page;
+pub mod paths;
 pub mod render;
 pub mod room;
 pub mod socket;

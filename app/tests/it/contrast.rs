@@ -55,9 +55,21 @@ fn check(least: f64, pairs: impl IntoIterator<Item = (&'static str, &'static str
 #[test]
 fn text_is_readable_on_every_surface() {
     let surfaces = ["ground", "raised", "sunken"];
-    check(TEXT, ["ink", "ink-quiet", "good", "care", "bad"].into_iter().flat_map(|text| surfaces.map(|ground| (text, ground))));
+    check(
+        TEXT,
+        ["ink", "ink-quiet", "good", "care", "bad"].into_iter().flat_map(|text| surfaces.map(|ground| (text, ground))),
+    );
     check(TEXT, ["good-ground", "care-ground", "bad-ground", "glow"].map(|ground| ("ink", ground)));
-    check(TEXT, [("good", "good-ground"), ("care", "care-ground"), ("bad", "bad-ground"), ("ink-quiet", "glow"), ("good", "glow")]);
+    check(
+        TEXT,
+        [
+            ("good", "good-ground"),
+            ("care", "care-ground"),
+            ("bad", "bad-ground"),
+            ("ink-quiet", "glow"),
+            ("good", "glow"),
+        ],
+    );
     check(TEXT, [("accent-ink", "accent"), ("accent-ink", "accent-strong"), ("code-ink", "code-ground")]);
     check(TEXT, [("map-label", "map-ground"), ("map-stage-label", "map-stage"), ("seat-mine-mark", "seat-mine")]);
     check(TEXT, ZONES.map(|zone| ("zone-label", zone)));
@@ -65,8 +77,23 @@ fn text_is_readable_on_every_surface() {
 
 #[test]
 fn controls_and_seats_stand_out() {
-    check(CONTROL, [("accent", "ground"), ("focus", "ground"), ("focus", "raised"), ("line-strong", "ground"), ("line-strong", "raised")]);
-    check(CONTROL, ZONES.into_iter().chain(["seat-held", "seat-sold", "seat-mine", "map-stage"]).map(|state| (state, "map-ground")));
+    check(
+        CONTROL,
+        [
+            ("accent", "ground"),
+            ("focus", "ground"),
+            ("focus", "raised"),
+            ("line-strong", "ground"),
+            ("line-strong", "raised"),
+        ],
+    );
+    check(
+        CONTROL,
+        ZONES
+            .into_iter()
+            .chain(["seat-held", "seat-sold", "seat-mine", "map-stage"])
+            .map(|state| (state, "map-ground")),
+    );
 }
 
 /// From dear to cheap the zones run away from the ground's opposite, so that a greyscale print, or an

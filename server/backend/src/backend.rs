@@ -20,8 +20,6 @@ use tokio::sync::{Notify, Semaphore};
 
 /// Password hashes at once: each takes a core and 19 MiB for tens of milliseconds.
 const HASHES_AT_ONCE: usize = 2;
-/// Sign-ins and sign-ups a minute from one address; bursts up to the same number.
-const SIGN_INS_PER_MIN: NonZeroU32 = NonZeroU32::new(30).expect("thirty is not zero");
 /// Addresses that the limiter remembers before it drops those that are idle.
 const LIMITED_ADDRESSES_MAX: usize = 50_000;
 
@@ -42,8 +40,9 @@ pub(crate) struct AddressLimit {
 }
 
 impl AddressLimit {
-    fn per_minute(quota: NonZeroU32) -> Self {
-        Self { limiter: RateLimiter::dashmap(Quota::per_minute(quota)) }
+    /// So many a minute, and as many at once.
+    fn per_minute(count: u32) -> Self {
+        Self { limiter: RateLimiter::dashmap(Quota::per_minute(NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN))) }
     }
 
     pub(crate) fn check(&self, ip: IpAddr) -> Result<()> {
@@ -117,7 +116,7 @@ impl Backend {
             live: Live::default(),
             revoked: RwLock::default(),
             hashing: Semaphore::new(HASHES_AT_ONCE),
-            sign_in_limit: AddressLimit::per_minute(SIGN_INS_PER_MIN),
+            sign_in_limit: AddressLimit::per_minute(config.sign_ins_per_min),
             dummy_hash: DUMMY_HASH.to_owned(),
             wake: Wake::default(),
             config,

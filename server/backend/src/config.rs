@@ -54,6 +54,10 @@ pub struct Config {
     pub provider_grace_ms: i64,
     /// Connections to Postgres.
     pub database_connections: u32,
+    /// Sign-ins and sign-ups a minute from one address.
+    pub sign_ins_per_min: u32,
+    /// Length of the demo's holds.
+    pub demo_hold_ttl_ms: i64,
     /// Names that may be stopped at by the fault points of tests; empty otherwise.
     pub fault_points: Vec<String>,
 }
@@ -126,6 +130,8 @@ impl Config {
             provider_deadline_ms: number("STARARENA_PROVIDER_DEADLINE_MS", 10 * 60_000, 1_000..=24 * 3_600_000)?,
             provider_grace_ms: number("STARARENA_PROVIDER_GRACE_MS", 30_000, 0..=3_600_000)?,
             database_connections: u32::try_from(number("STARARENA_DATABASE_CONNECTIONS", 20, 4..=500)?).unwrap_or(20),
+            sign_ins_per_min: u32::try_from(number("STARARENA_SIGN_INS_PER_MIN", 30, 1..=1_000_000)?).unwrap_or(30),
+            demo_hold_ttl_ms: number("STARARENA_DEMO_HOLD_TTL_MS", 15 * 60_000, 1_000..=24 * 3_600_000)?,
             fault_points: list("STARARENA_FAULT_POINTS", ""),
         };
         config.check_production()?;

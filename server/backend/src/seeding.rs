@@ -124,7 +124,8 @@ impl Backend {
             )
             .await?;
         let now = self.now();
-        let new = self.sale_for(plan, now.plus(evening.opens_in_ms), now.plus(evening.starts_in_days * DAY_MS)).await?;
+        let mut new = self.sale_for(plan, now.plus(evening.opens_in_ms), now.plus(evening.starts_in_days * DAY_MS)).await?;
+        new.hold_ttl_ms = self.config.demo_hold_ttl_ms;
         self.make_performance(event, plan, &new).await
     }
 

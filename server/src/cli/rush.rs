@@ -16,6 +16,8 @@ use tokio::process::{Child, Command};
 
 /// How long the server may take to listen.
 const START_TIMEOUT: Duration = Duration::from_secs(30);
+/// Length of a visit: short, so that the slots of fans who walked away return within the run.
+const VISIT_TTL_MS: u32 = 20_000;
 /// How long the server may take to end.
 const STOP_TIMEOUT: Duration = Duration::from_secs(20);
 
@@ -173,6 +175,8 @@ impl ServerProcess {
             .env("STARARENA_PUBLIC_URL", &url)
             .env("STARARENA_DATA_DIR", &config.data_dir)
             .env("STARARENA_PSP_URL", &provider.url)
+            // Fans who leave without a word keep their slot for this long.
+            .env("STARARENA_VISIT_TTL_MS", VISIT_TTL_MS.to_string())
             .env("DATABASE_URL", &stores.database_url)
             .env("REDIS_URL", &stores.redis_url)
             .stdin(Stdio::null())

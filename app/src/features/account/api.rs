@@ -50,7 +50,8 @@ pub async fn confirm_email(
     let backend = context::backend()?;
     let account = backend.confirm_email(&token).await?;
     // Confirmed in the browser of the sign-in: its session says so from now on, not in ten minutes.
-    if let Some(own) = context::caller().and_then(|caller| caller.session).filter(|session| session.account == account) {
+    if let Some(own) = context::caller().and_then(|caller| caller.session).filter(|session| session.account == account)
+    {
         context::set_session(&backend, backend.renew_session(own.session).await?.token);
     }
     context::redirect_form("/confirm?done=1");

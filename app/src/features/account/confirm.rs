@@ -38,6 +38,7 @@ pub fn ConfirmPage() -> impl IntoView {
             }}
         </section>
     }
+    .into_any()
 }
 
 #[component]
@@ -56,6 +57,7 @@ fn Confirmed() -> impl IntoView {
             </a>
         </p>
     }
+    .into_any()
 }
 
 #[component]
@@ -72,6 +74,7 @@ fn Confirm(action: ServerAction<ConfirmEmail>, token: String) -> impl IntoView {
             </button>
         </ActionForm>
     }
+    .into_any()
 }
 
 /// Where the link is, and how to get another one.
@@ -98,4 +101,5 @@ fn Inbox() -> impl IntoView {
             }}
         </Suspense>
     }
+    .into_any()
 }

@@ -35,6 +35,7 @@ pub fn MailboxPage() -> impl IntoView {
             })}
         </Suspense>
     }
+    .into_any()
 }
 
 #[component]
@@ -48,6 +49,7 @@ fn Mail(mail: MailView) -> impl IntoView {
             <div class="mail-body">{lines}</div>
         </article>
     }
+    .into_any()
 }
 
 /// A line of plain text whose addresses can be followed.

@@ -30,7 +30,8 @@ pub(super) fn Checkout(order: RwSignal<OrderView>, offline: RwSignal<bool>) -> i
             browser::leave_for(&started.redirect_url);
         }
     });
-    let refusal = Signal::derive(move || paid.get().and_then(Result::err).or_else(|| cancelled.get().and_then(Result::err)));
+    let refusal =
+        Signal::derive(move || paid.get().and_then(Result::err).or_else(|| cancelled.get().and_then(Result::err)));
     let left = time_left(order);
     let over = Memo::new(move |_| left.get() == 0);
     let leaving = move || pay.pending().get() || matches!(paid.get(), Some(Ok(_)));
@@ -68,6 +69,7 @@ pub(super) fn Checkout(order: RwSignal<OrderView>, offline: RwSignal<bool>) -> i
             <p class="quiet">{td_string!(lang, orders.pay_text)}</p>
         </div>
     }
+    .into_any()
 }
 
 /// Whole seconds until the seats go back, by the server's clock.
@@ -101,6 +103,7 @@ fn TimeLeft(left: Memo<i64>) -> impl IntoView {
             </p>
         </div>
     }
+    .into_any()
 }
 
 /// Why the last attempt failed, and that nothing is lost.
@@ -121,6 +124,7 @@ fn Decline(order: RwSignal<OrderView>) -> impl IntoView {
             })}
         </div>
     }
+    .into_any()
 }
 
 /// The provider's reason in the reader's words; an unknown one is a decline without details.

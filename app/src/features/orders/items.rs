@@ -24,6 +24,7 @@ pub(super) fn Head(order: OrderView) -> impl IntoView {
             </div>
         </header>
     }
+    .into_any()
 }
 
 /// The seats with their prices, and the sum. They don't change in an order's life.
@@ -40,6 +41,7 @@ pub(super) fn Seats(order: RwSignal<OrderView>) -> impl IntoView {
             <b data-testid="total">{format::money(lang, total)}</b>
         </p>
     }
+    .into_any()
 }
 
 #[component]
@@ -52,4 +54,5 @@ fn Seat(item: OrderItem) -> impl IntoView {
         </span>
         <span class="order-price">{format::money(lang, item.price)}</span>
     }
+    .into_any()
 }

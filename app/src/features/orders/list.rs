@@ -26,6 +26,7 @@ pub fn OrdersPage() -> impl IntoView {
             })}
         </Suspense>
     }
+    .into_any()
 }
 
 #[component]
@@ -44,6 +45,7 @@ fn List(list: Vec<OrderRow>) -> impl IntoView {
             </ul>
         </section>
     }
+    .into_any()
 }
 
 #[component]
@@ -67,6 +69,7 @@ fn Row(row: OrderRow) -> impl IntoView {
             </span>
         </a>
     }
+    .into_any()
 }
 
 fn status_text(lang: Locale, status: OrderStatus) -> &'static str {

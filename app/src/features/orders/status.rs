@@ -40,6 +40,7 @@ pub(super) fn Processing(order: RwSignal<OrderView>) -> impl IntoView {
             </div>
         </div>
     }
+    .into_any()
 }
 
 /// Paid; the tickets are being made.
@@ -55,6 +56,7 @@ pub(super) fn Issuing(order: RwSignal<OrderView>) -> impl IntoView {
             <Seats order/>
         </div>
     }
+    .into_any()
 }
 
 /// All money was given back.
@@ -70,6 +72,7 @@ pub(super) fn Refunded(order: RwSignal<OrderView>) -> impl IntoView {
             <Seats order/>
         </div>
     }
+    .into_any()
 }
 
 /// Ended without money: the seats went back, what was chosen stays to be seen.
@@ -97,4 +100,5 @@ pub(super) fn Closed(order: RwSignal<OrderView>) -> impl IntoView {
             </div>
         </div>
     }
+    .into_any()
 }

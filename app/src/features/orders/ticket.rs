@@ -3,6 +3,7 @@
 
 use super::api::{self, TicketQr};
 use crate::components::{
+    cover::theme,
     icon::{Icon, Sign},
     missing::Failure,
 };
@@ -41,10 +42,11 @@ pub(super) fn Tickets(order: RwSignal<OrderView>) -> impl IntoView {
         </Suspense>
         <p class="quiet">{td_string!(lang, orders.ticket_text)}</p>
     }
+    .into_any()
 }
 
 #[component]
-pub(super) fn Sheet(order: OrderView, codes: Vec<TicketQr>) -> impl IntoView {
+fn Sheet(order: OrderView, codes: Vec<TicketQr>) -> impl IntoView {
     let tickets = order
         .tickets
         .iter()
@@ -60,11 +62,10 @@ pub(super) fn Sheet(order: OrderView, codes: Vec<TicketQr>) -> impl IntoView {
 #[component]
 fn Ticket(order: OrderView, item: OrderItem, code: TicketQr, id: TicketId) -> impl IntoView {
     let lang = lang();
-    let (date, month, weekday) = format::day_parts(lang, &order.starts);
-    let side = code.side;
+    let (side, cover) = (code.side, theme(order.cover));
     view! {
-        <article class=format!("ticket cover-{}", order.cover % 6) data-testid="ticket" data-ticket=id.to_string()>
-            <div class="ticket-art"><img src=format!("/covers/{}.svg", order.cover % 6) alt="" width="600" height="800"/></div>
+        <article class=format!("ticket cover-{cover}") data-testid="ticket" data-ticket=id.to_string()>
+            <div class="ticket-art"><img src=format!("/covers/{cover}.svg") alt="" width="600" height="800"/></div>
             <div class="ticket-body">
                 <header>
                     <h2>{order.artist}</h2>
@@ -73,7 +74,7 @@ fn Ticket(order: OrderView, item: OrderItem, code: TicketQr, id: TicketId) -> im
                 <dl class="ticket-when">
                     <div>
                         <dt>{td_string!(lang, orders.date)}</dt>
-                        <dd>{format!("{weekday} {date} {month}")}</dd>
+                        <dd>{format::day(lang, &order.starts)}</dd>
                     </div>
                     <div>
                         <dt>{td_string!(lang, orders.time)}</dt>
@@ -114,4 +115,5 @@ fn Ticket(order: OrderView, item: OrderItem, code: TicketQr, id: TicketId) -> im
             </div>
         </article>
     }
+    .into_any()
 }

@@ -15,10 +15,7 @@ use domain::{
 use gloo_net::http::Request;
 use gloo_timers::future::TimeoutFuture;
 use leptos::{prelude::*, task::spawn_local};
-use leptos_router::{
-    NavigateOptions,
-    hooks::use_navigate,
-};
+use leptos_router::{NavigateOptions, hooks::use_navigate};
 
 /// The first poll after the opening comes within this time, spread over everybody who waits.
 const OPENING_SPREAD_MS: f64 = 3_000.0;
@@ -159,7 +156,8 @@ impl Watch {
 
     /// Takes a place once there can be one.
     async fn join(&mut self, performance: PerformanceId) {
-        let can_join = self.state.status.with_untracked(|status| !matches!(status.phase, Phase::Announced | Phase::Ended));
+        let can_join =
+            self.state.status.with_untracked(|status| !matches!(status.phase, Phase::Announced | Phase::Ended));
         if self.state.arrival.get_untracked().is_some() || !can_join {
             return;
         }

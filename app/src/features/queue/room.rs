@@ -3,8 +3,8 @@
 use super::{
     Guest,
     api::{QueueEnter, QueueJoin, RoomView},
-    stages::{Draw, Ended, Lobby, SignInFirst, Turn, Waiting},
     polling,
+    stages::{Draw, Ended, Lobby, SignInFirst, Turn, Waiting},
 };
 use crate::clock::{ServerClock, use_clock};
 use crate::components::{
@@ -93,7 +93,9 @@ pub(super) fn Room(view: RoomView) -> impl IntoView {
     let nonce = StoredValue::new(view.nonce);
     // What a form without JavaScript was told, or what a background call needs the reader for.
     let refusal = Signal::derive(move || {
-        let of_forms = || state.enter.value().get().and_then(Result::err).or_else(|| state.join.value().get().and_then(Result::err));
+        let of_forms = || {
+            state.enter.value().get().and_then(Result::err).or_else(|| state.join.value().get().and_then(Result::err))
+        };
         state.refusal.get().or_else(of_forms)
     });
     view! {
@@ -119,6 +121,7 @@ pub(super) fn Room(view: RoomView) -> impl IntoView {
             <noscript inner_html=format!("<meta http-equiv=\"refresh\" content=\"{RELOAD_S}\">")></noscript>
         </section>
     }
+    .into_any()
 }
 
 fn stage_name(stage: Stage) -> &'static str {
@@ -149,6 +152,7 @@ fn Performance(view: PerformanceView) -> impl IntoView {
             </div>
         </header>
     }
+    .into_any()
 }
 
 /// Taking a place: by itself with JavaScript, by this button without.
@@ -176,4 +180,5 @@ fn Join(state: State) -> impl IntoView {
             .into_any()
         }}
     }
+    .into_any()
 }

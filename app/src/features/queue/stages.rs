@@ -37,6 +37,7 @@ pub(super) fn SignInFirst(state: State) -> impl IntoView {
             })}
         </p>
     }
+    .into_any()
 }
 
 /// The countdown to the opening, while it is ahead.
@@ -83,6 +84,7 @@ pub(super) fn Lobby(state: State) -> impl IntoView {
         </p>
         <PutDown/>
     }
+    .into_any()
 }
 
 /// Drawn, and not yet reached.
@@ -123,6 +125,7 @@ pub(super) fn Waiting(state: State) -> impl IntoView {
         {move || sold_out().then(|| view! { <Remark icon=Icon::Ticket><p>{td_string!(lang, queue.no_stock)}</p></Remark> })}
         <PutDown/>
     }
+    .into_any()
 }
 
 fn estimate_text(wait_ms: Option<i64>) -> String {
@@ -152,6 +155,7 @@ pub(super) fn Turn(state: State, nonce: String) -> impl IntoView {
             </button>
         </ActionForm>
     }
+    .into_any()
 }
 
 /// The sale is over.
@@ -164,6 +168,7 @@ pub(super) fn Ended(state: State) -> impl IntoView {
         <p>{td_string!(lang, queue.ended_text)}</p>
         <p><a class="button" href=event>{td_string!(lang, queue.to_event)}</a></p>
     }
+    .into_any()
 }
 
 /// Permission to put the phone down.
@@ -200,4 +205,5 @@ pub(super) fn Draw(state: State) -> impl IntoView {
             <p>{td_string!(lang, queue.draw_limit)}</p>
         </details>
     }
+    .into_any()
 }

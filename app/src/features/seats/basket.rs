@@ -44,10 +44,9 @@ fn NoticeLine(room: Room) -> impl IntoView {
         room.notice.get().map(|notice| {
             let text = words::notice(room.lang, &notice, room.limit, |seat| room.seat_label(seat));
             let link = match notice {
-                Notice::PassRequired => Some((
-                    format!("/performances/{}/queue", room.performance),
-                    td_string!(room.lang, seats.to_queue),
-                )),
+                Notice::PassRequired => {
+                    Some((format!("/performances/{}/queue", room.performance), td_string!(room.lang, seats.to_queue)))
+                }
                 Notice::SignInRequired => Some((
                     format!("/sign-in?next=/performances/{}/seats", room.performance),
                     td_string!(room.lang, seats.sign_in),
@@ -110,7 +109,7 @@ fn Chosen(room: Room) -> impl IntoView {
             {move || if room.busy.get() { td_string!(lang, seats.holding) } else { td_string!(lang, seats.hold) }}
         </button>
         <Show when=move || { count() > 0 }>
-            <p class="basket-quiet">{td_string!(lang, seats.hold_terms, minutes = minutes)}</p>
+            <p class="basket-quiet basket-terms">{td_string!(lang, seats.hold_terms, minutes = minutes)}</p>
         </Show>
     }
 }
@@ -124,7 +123,11 @@ fn price_of(room: Room, seat: SeatNo) -> Option<Money> {
 /// The sum of what is chosen.
 fn total(room: Room) -> Option<Money> {
     room.selection.with(|selection| {
-        selection.seats().iter().filter_map(|seat| price_of(room, *seat)).reduce(|sum, price| sum.checked_add(price).unwrap_or(sum))
+        selection
+            .seats()
+            .iter()
+            .filter_map(|seat| price_of(room, *seat))
+            .reduce(|sum, price| sum.checked_add(price).unwrap_or(sum))
     })
 }
 
@@ -151,9 +154,8 @@ fn OwnHold(room: Room, held: Held) -> impl IntoView {
     let clock = use_clock();
     let expires = held.expires;
     let left = move || clock.now().map(|now| format::seconds_left(now, expires));
-    let ending = move || {
-        left().filter(|seconds| *seconds <= ENDING_SECONDS).map(|_| td_string!(lang, seats.own_ending))
-    };
+    let ending =
+        move || left().filter(|seconds| *seconds <= ENDING_SECONDS).map(|_| td_string!(lang, seats.own_ending));
     // Read out once, not every second: the memo changes at the last minute only.
     let ending = Memo::new(move |_| ending());
     let seats = held

@@ -121,7 +121,11 @@ impl Board {
         let marks = Marks {
             focus: self.room.focus.try_get_untracked().flatten(),
             hover: state.hover,
-            pulses: state.pulses.iter().map(|(seat, start_ms)| (*seat, (now_ms - start_ms).max(0.0) / PULSE_MS)).collect(),
+            pulses: state
+                .pulses
+                .iter()
+                .map(|(seat, start_ms)| (*seat, (now_ms - start_ms).max(0.0) / PULSE_MS))
+                .collect(),
         };
         let (painter, view) = (&mut state.painter, *view);
         self.room.with_house(|house| painter.paint(house, &view, &marks));
@@ -167,7 +171,8 @@ impl Board {
         let now_ms = browser::monotonic_ms();
         let mut state = self.state.borrow_mut();
         let near = state.view.is_some_and(|view| {
-            self.room.with_house(|house| detail(view.camera.scale, house.chart().usual_radius()) >= Detail::Seats) == Some(true)
+            self.room.with_house(|house| detail(view.camera.scale, house.chart().usual_radius()) >= Detail::Seats)
+                == Some(true)
         });
         if near {
             let room = PULSES_MAX.saturating_sub(state.pulses.len());
@@ -334,9 +339,12 @@ impl Board {
                         let still_far = detail(whole.scale, chart.usual_radius()) == Detail::Sections;
                         Meaning::Closer(if still_far { Camera { center: place, scale: near_scale } } else { whole })
                     }),
-                Detail::Dots => Meaning::Closer(camera.zoomed_about(at, near_scale / camera.scale, size, limits(house, size))),
+                Detail::Dots => {
+                    Meaning::Closer(camera.zoomed_about(at, near_scale / camera.scale, size, limits(house, size)))
+                }
                 Detail::Seats | Detail::Labels => {
-                    let reach_px = (chart.usual_radius() * camera.scale * 1.25).max(if touch { TOUCH_REACH_PX } else { 5.0 });
+                    let reach_px =
+                        (chart.usual_radius() * camera.scale * 1.25).max(if touch { TOUCH_REACH_PX } else { 5.0 });
                     chart.nearest(place, reach_px / camera.scale).map_or(Meaning::Nothing, Meaning::Seat)
                 }
             }

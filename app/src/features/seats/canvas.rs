@@ -3,6 +3,7 @@
 //! The server renders an empty canvas with legend and buttons; everything else begins in effects.
 
 use super::board::{Board, Tip};
+use super::browser_only::BrowserOnly;
 use super::chart::Direction;
 use super::house::House;
 use super::legend::Legend;
@@ -58,11 +59,11 @@ impl Mounted {
     }
 }
 
-type Place = StoredValue<Option<Mounted>, LocalStorage>;
+type Place = BrowserOnly<Mounted>;
 
 fn with_board(place: Place, act: impl FnOnce(&Board)) {
     // The board is cloned out: what it does may reach back to this place.
-    let board = place.try_with_value(|mounted| mounted.as_ref().map(|mounted| mounted.board.clone())).flatten();
+    let board = place.with(|mounted| mounted.board.clone());
     if let Some(board) = board {
         act(&board);
     }
@@ -76,7 +77,7 @@ pub fn HouseMap(
 ) -> impl IntoView {
     let lang = room.lang;
     let canvas = NodeRef::<Canvas>::new();
-    let place: Place = StoredValue::new_local(None);
+    let place = Place::new();
     let tip = RwSignal::new(None);
     mount(room, canvas, place, tip);
     let label = room.view.with_value(|view| td_string!(lang, seats.map_label, venue = &view.venue));
@@ -129,8 +130,8 @@ fn mount(room: Room, canvas: NodeRef<Canvas>, place: Place, tip: RwSignal<Option
     let query = use_query_map();
     let asked = query.with_untracked(|query| query.get("focus").and_then(|seat| seat.parse().ok()).map(SeatNo));
     Effect::new(move |_| {
-        if let Some(canvas) = canvas.get() {
-            place.set_value(Mounted::new(&canvas, room, tip));
+        if let Some(mounted) = canvas.get().and_then(|canvas| Mounted::new(&canvas, room, tip)) {
+            place.set(mounted);
         }
     });
     Effect::new(move |_| {
@@ -154,9 +155,6 @@ fn mount(room: Room, canvas: NodeRef<Canvas>, place: Place, tip: RwSignal<Option
             });
         }
         there
-    });
-    on_cleanup(move || {
-        place.try_update_value(|mounted| drop(mounted.take()));
     });
 }
 
@@ -297,7 +295,12 @@ fn block_lines(room: Room, house: &House, index: usize) -> Option<[String; 2]> {
     }
     let free = td_string!(room.lang, seats.section_available, count = format::number(tally.free));
     let prices: Vec<_> = room.zones.with_value(|zones| {
-        zones.list().iter().filter(|zone| tally.by_colour[usize::from(zone.colour)] > 0).map(|zone| zone.price).collect()
+        zones
+            .list()
+            .iter()
+            .filter(|zone| tally.by_colour[usize::from(zone.colour)] > 0)
+            .map(|zone| zone.price)
+            .collect()
     });
     let range = match (prices.last(), prices.first()) {
         (Some(from), Some(to)) if from != to => td_string!(
@@ -318,7 +321,8 @@ fn StatusLine(room: Room) -> impl IntoView {
     let lang = room.lang;
     let list = format!("/performances/{}/list", room.performance);
     let link = list.clone();
-    let body = move || match room.status.get() {
+    let body = move || {
+        match room.status.get() {
         Status::Loading => {
             view! { <div class="house-message is-waiting"><p>{td_string!(lang, seats.map_loading)}</p></div> }.into_any()
         }
@@ -334,6 +338,7 @@ fn StatusLine(room: Room) -> impl IntoView {
             </div>
         }
         .into_any(),
+    }
     };
     view! {
         <div role="status">{body}</div>

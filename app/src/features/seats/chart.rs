@@ -324,7 +324,8 @@ pub(super) mod tests {
             .map(|category| PriceZone {
                 category,
                 name: format!("category {category}"),
-                price: (category != last).then(|| Money::new(9_000 - 500 * i64::from(category), "EUR".parse().unwrap())),
+                price: (category != last)
+                    .then(|| Money::new(9_000 - 500 * i64::from(category), "EUR".parse().unwrap())),
             })
             .collect();
         Chart::new(map, &Zones::of(&prices))

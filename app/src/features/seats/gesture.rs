@@ -111,16 +111,21 @@ impl Gestures {
     pub fn up(&mut self, id: i32, at: At, now_ms: f64) -> Option<Gesture> {
         let index = self.pointers.iter().position(|p| p.id == id)?;
         let pointer = self.pointers.remove(index);
-        if !self.pointers.is_empty() || self.moved || now_ms - pointer.down_ms > TAP_MAX_MS || now_ms < self.deaf_until_ms {
+        if !self.pointers.is_empty()
+            || self.moved
+            || now_ms - pointer.down_ms > TAP_MAX_MS
+            || now_ms < self.deaf_until_ms
+        {
             self.last_tap = None;
             return None;
         }
         if distance(at, pointer.start) >= pointer.slop_px {
             return None;
         }
-        let second = self.last_tap.take().is_some_and(|(place, time)| {
-            now_ms - time < DOUBLE_TAP_MS && distance(place, at) < DOUBLE_TAP_PX
-        });
+        let second = self
+            .last_tap
+            .take()
+            .is_some_and(|(place, time)| now_ms - time < DOUBLE_TAP_MS && distance(place, at) < DOUBLE_TAP_PX);
         if second {
             return Some(Gesture::DoubleTap(at));
         }

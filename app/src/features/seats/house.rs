@@ -62,8 +62,16 @@ impl House {
         let known = vec![SeatState::Blocked; chart.seat_count()];
         let looks = vec![0; chart.seat_count()];
         let tallies = vec![Tally::default(); chart.blocks().len()];
-        let mut house =
-            Self { chart, live: LiveMap::new(), known, looks, tallies, chosen: Vec::new(), held: Vec::new(), waiting: false };
+        let mut house = Self {
+            chart,
+            live: LiveMap::new(),
+            known,
+            looks,
+            tallies,
+            chosen: Vec::new(),
+            held: Vec::new(),
+            waiting: false,
+        };
         house.recount();
         house
     }

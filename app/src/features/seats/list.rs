@@ -64,12 +64,17 @@ fn List(data: ListData) -> impl IntoView {
     let lang = lang();
     let ListData { view, list, key } = data;
     let chosen = list.chosen;
-    let sections = list.sections.iter().map(|section| view! { <li><SectionLink section=section.clone() chosen/></li> }).collect_view();
+    let sections = list
+        .sections
+        .iter()
+        .map(|section| view! { <li><SectionLink section=section.clone() chosen/></li> })
+        .collect_view();
     let title = td_string!(lang, seats.list_title);
-    let name = chosen.and_then(|index| list.sections.iter().find(|section| section.index == index)).map(|s| s.name.clone());
+    let name =
+        chosen.and_then(|index| list.sections.iter().find(|section| section.index == index)).map(|s| s.name.clone());
     view! {
         <Title text=format!("{title} – {}", view.artist)/>
-        <div class="seatlist column" data-testid="seat-list-page">
+        <div class="seatlist" data-testid="seat-list-page">
             <header>
                 <h1>{title}</h1>
                 <p>{view.artist.clone()} " · " {view.venue.clone()} " · " {format::date_time(lang, &view.starts)}</p>
@@ -225,7 +230,9 @@ fn HoldRefused(
         Code::SignInRequired => Notice::SignInRequired,
         _ => Notice::Refused(error.0),
     };
-    let label = |seat: SeatNo| labels.iter().find(|(no, _)| *no == seat).map_or_else(|| seat.to_string(), |(_, label)| label.clone());
+    let label = |seat: SeatNo| {
+        labels.iter().find(|(no, _)| *no == seat).map_or_else(|| seat.to_string(), |(_, label)| label.clone())
+    };
     let text = words::notice(lang, &notice, limit, label);
     let link = match notice {
         Notice::PassRequired => Some((format!("/performances/{performance}/queue"), td_string!(lang, seats.to_queue))),

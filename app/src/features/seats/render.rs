@@ -5,13 +5,13 @@
 
 use super::chart::Chart;
 use super::house::{House, Tally};
+use super::paths::{area_path, is_stage, rings_path};
 use super::stamps::{Layer, Look, Sheet};
 use super::theme::Theme;
 use super::zones::PALETTE;
 use domain::SeatNo;
 use domain::venue::camera::{Camera, Detail, detail};
-use domain::venue::static_map::{MapArea, MapShape};
-use domain::venue::{Point, Rect, Size};
+use domain::venue::{Point, Size};
 use std::f64::consts::TAU;
 use wasm_bindgen::{Clamped, JsCast as _, JsValue};
 use web_sys::{CanvasRenderingContext2d, CanvasWindingRule, HtmlCanvasElement, ImageData, Path2d};
@@ -93,7 +93,8 @@ impl Painter {
     pub fn new(canvas: HtmlCanvasElement) -> Option<Self> {
         // Opaque: the page behind needs no blending.
         let context = context_of(&canvas, "alpha", false)?;
-        let seats_canvas: HtmlCanvasElement = canvas.owner_document()?.create_element("canvas").ok()?.dyn_into().ok()?;
+        let seats_canvas: HtmlCanvasElement =
+            canvas.owner_document()?.create_element("canvas").ok()?.dyn_into().ok()?;
         // Its pixels come from memory each frame: keep them there.
         let seats_context = context_of(&seats_canvas, "willReadFrequently", true)?;
         let theme = Theme::read(&canvas, &context);
@@ -256,7 +257,9 @@ impl Painter {
             (format!("600 {NAME_PX}px {}", self.theme.font), format!("500 {CAPTION_PX}px {}", self.theme.font));
         let seen = view.camera.visible(view.viewport);
         for (index, block) in house.chart().blocks().iter().enumerate() {
-            let (Some(caption), Some(tally)) = (self.captions.get_mut(index), house.tallies().get(index)) else { break };
+            let (Some(caption), Some(tally)) = (self.captions.get_mut(index), house.tallies().get(index)) else {
+                break;
+            };
             let (wide, high) = (block.bounds.width() * view.camera.scale, block.bounds.height() * view.camera.scale);
             if !block.bounds.touches(seen) || wide < caption.name_px || high < NAME_PX {
                 continue;
@@ -318,7 +321,9 @@ impl Painter {
         let (places, looks, sizes) = (chart.places(), house.looks(), chart.sizes_of());
         let (layer, sheets) = (&mut self.layer, &mut self.sheets);
         let mut stamp = |seat: usize| {
-            let (Some(place), Some(look), Some(size)) = (places.get(seat), looks.get(seat), sizes.get(seat)) else { return };
+            let (Some(place), Some(look), Some(size)) = (places.get(seat), looks.get(seat), sizes.get(seat)) else {
+                return;
+            };
             if let Some(sheet) = sheets.get_mut(usize::from(*size)) {
                 let (x, y) = (place.x.mul_add(scale, origin.x), place.y.mul_add(scale, origin.y));
                 layer.stamp(sheet, *look, x as f32, y as f32);
@@ -462,44 +467,4 @@ fn whole_px(value: f64) -> u32 {
     #[expect(clippy::cast_sign_loss, reason = "rounded and cut at 0")]
     let whole = value.round().clamp(0.0, 16_384.0) as u32;
     whole
-}
-
-fn ring_into(path: &Path2d, ring: &[f64]) {
-    let mut corners = ring.chunks_exact(2);
-    if let Some(first) = corners.next() {
-        path.move_to(first[0], first[1]);
-        corners.for_each(|corner| path.line_to(corner[0], corner[1]));
-        path.close_path();
-    }
-}
-
-fn rings_path(rings: &[Vec<f64>]) -> Option<Path2d> {
-    let path = Path2d::new().ok()?;
-    rings.iter().for_each(|ring| ring_into(&path, ring));
-    Some(path)
-}
-
-fn area_path(area: &MapArea) -> Option<Path2d> {
-    let path = Path2d::new().ok()?;
-    match &area.shape {
-        MapShape::Polygon { points } => ring_into(&path, points),
-        MapShape::Ellipse { center, radii, rotation } => {
-            path.ellipse(center[0], center[1], radii[0].abs(), radii[1].abs(), rotation.to_radians(), 0.0, TAU).ok()?;
-        }
-        MapShape::Text => {}
-    }
-    Some(path)
-}
-
-/// The area in whose middle everyone looks.
-fn is_stage(area: &MapArea, focal: Point) -> bool {
-    let middle = match &area.shape {
-        MapShape::Polygon { points } => {
-            let corners = points.chunks_exact(2).map(|corner| Point::new(corner[0], corner[1]));
-            Rect::bounding(corners).map(Rect::center)
-        }
-        MapShape::Ellipse { center, .. } => Some(Point::new(center[0], center[1])),
-        MapShape::Text => None,
-    };
-    middle.is_some_and(|middle| middle.distance(focal) < 1.0)
 }

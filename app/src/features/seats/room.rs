@@ -4,6 +4,7 @@
 //! canvas, wording to `words`.
 
 use super::api;
+use super::browser_only::BrowserOnly;
 use super::chart::Chart;
 use super::house::{Applied, House};
 use super::key::fresh_key;
@@ -77,7 +78,7 @@ pub struct Room {
     pub busy: RwSignal<bool>,
     /// The seat that the keyboard is on.
     pub focus: RwSignal<Option<SeatNo>>,
-    link: StoredValue<Option<Link>, LocalStorage>,
+    link: BrowserOnly<Link>,
 }
 
 impl Room {
@@ -99,7 +100,7 @@ impl Room {
             changed: RwSignal::new(Vec::new()),
             busy: RwSignal::new(false),
             focus: RwSignal::new(None),
-            link: StoredValue::new_local(None),
+            link: BrowserOnly::new(),
         }
     }
 
@@ -108,13 +109,6 @@ impl Room {
         Effect::new(move |_| {
             self.load();
             spawn_local(async move { self.refresh_own().await });
-        });
-        on_cleanup(move || {
-            self.link.try_update_value(|link| {
-                if let Some(link) = link.take() {
-                    link.end();
-                }
-            });
         });
         use_clock().measure();
         self.watch_own();
@@ -135,7 +129,7 @@ impl Room {
             }
             self.show_own();
             let link = Link::open(self.performance, move |report| self.receive(report));
-            self.link.set_value(Some(link));
+            self.link.set(link);
         });
     }
 
@@ -148,14 +142,15 @@ impl Room {
             Report::Frame(bytes) => {
                 let applied = self.house.try_update_value(|house| house.as_mut().map(|house| house.apply(&bytes)));
                 match applied.flatten() {
-                    Some(Applied::NeedsSnapshot) => self.link.with_value(|link| link.iter().for_each(Link::resync)),
+                    Some(Applied::NeedsSnapshot) => drop(self.link.with(Link::resync)),
                     Some(Applied::Everything) => {
                         self.status.set(Status::Live);
                         self.after_change();
                     }
                     Some(Applied::Seats(seats)) => {
                         if let Some(seat) = seats.last().copied().map(SeatNo) {
-                            let state = self.house.with_value(|house| house.as_ref().and_then(|house| house.state(seat)));
+                            let state =
+                                self.house.with_value(|house| house.as_ref().and_then(|house| house.state(seat)));
                             self.change.set(state.map(|state| Change { seat, state }));
                         }
                         self.changed.set(seats);
@@ -183,7 +178,11 @@ impl Room {
     fn drop_taken(self) {
         let lost = self.with_house(|house| {
             let mut selection = self.selection.get_untracked();
-            house.is_ready().then(|| selection.drop_taken(|seat| house.state(seat))).flatten().map(|notice| (selection, notice))
+            house
+                .is_ready()
+                .then(|| selection.drop_taken(|seat| house.state(seat)))
+                .flatten()
+                .map(|notice| (selection, notice))
         });
         if let Some((selection, notice)) = lost.flatten() {
             self.selection.set(selection);

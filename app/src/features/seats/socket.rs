@@ -54,13 +54,16 @@ struct Inner {
     ended: Cell<bool>,
 }
 
-/// A live connection that comes back by itself until it is ended.
+/// A live connection that comes back by itself; ends when this value is dropped.
+pub struct Link(Handle);
+
+/// What the closures of a socket hold: they don't keep the connection alive.
 #[derive(Clone)]
-pub struct Link(Rc<Inner>);
+struct Handle(Rc<Inner>);
 
 impl std::fmt::Debug for Link {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_tuple("Link").field(&self.0.url).finish()
+        f.debug_tuple("Link").field(&self.0.0.url).finish()
     }
 }
 
@@ -70,7 +73,7 @@ impl Link {
         let location = window().location();
         let scheme = if location.protocol().is_ok_and(|p| p == "https:") { "wss" } else { "ws" };
         let url = format!("{scheme}://{}/ws/performances/{performance}", location.host().unwrap_or_default());
-        let link = Self(Rc::new(Inner {
+        let link = Handle(Rc::new(Inner {
             url,
             report: Box::new(report),
             open: RefCell::default(),
@@ -79,26 +82,31 @@ impl Link {
             ended: Cell::new(false),
         }));
         link.connect();
-        link
+        Self(link)
     }
 
     /// Asks for a new snapshot.
     pub fn resync(&self) {
-        if let Some(open) = &*self.0.open.borrow() {
+        if let Some(open) = &*self.0.0.open.borrow() {
             // A socket that can't send is closing: the reconnection brings a snapshot anyway.
             drop(open.socket.send_with_str(RESYNC));
         }
     }
+}
 
-    /// Ends the connection for good.
-    pub fn end(&self) {
-        self.0.ended.set(true);
-        if let Some(timer) = self.0.timer.take() {
+impl Drop for Link {
+    fn drop(&mut self) {
+        let inner = &self.0.0;
+        inner.ended.set(true);
+        if let Some(timer) = inner.timer.take() {
             timer.clear();
         }
-        self.0.open.borrow_mut().take();
+        // Breaks the circle of socket and closures.
+        drop(inner.open.borrow_mut().take());
     }
+}
 
+impl Handle {
     fn connect(&self) {
         if self.0.ended.get() {
             return;

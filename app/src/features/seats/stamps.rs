@@ -248,9 +248,7 @@ fn sign(kind: Kind, radius: f32, at: (f32, f32)) -> f32 {
     let at = (at.0 / radius, at.1 / radius);
     let distance = match kind {
         Kind::Seat => return 0.0,
-        Kind::Companion => {
-            stroke(at, (-0.4, 0.0), (0.4, 0.0), 0.1).min(stroke(at, (0.0, -0.4), (0.0, 0.4), 0.1))
-        }
+        Kind::Companion => stroke(at, (-0.4, 0.0), (0.4, 0.0), 0.1).min(stroke(at, (0.0, -0.4), (0.0, 0.4), 0.1)),
         Kind::Wheelchair => {
             let head = length(at.0 + 0.12, at.1 + 0.56) - 0.14;
             let back = stroke(at, (-0.12, -0.36), (-0.08, 0.08), 0.09);
@@ -294,7 +292,11 @@ impl Layer {
     }
 
     /// Copies a look to that centre; what lies outside is cut off.
-    #[expect(clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "sides and clipped offsets are small and not negative")]
+    #[expect(
+        clippy::cast_possible_wrap,
+        clippy::cast_sign_loss,
+        reason = "sides and clipped offsets are small and not negative"
+    )]
     pub fn stamp(&mut self, sheet: &mut Sheet, look: u8, x: f32, y: f32) {
         let phases = sheet.phases as f32;
         // To the nearest sub-pixel position; the floor keeps the phase from 0 up.
@@ -357,9 +359,15 @@ mod tests {
                     assert!(different >= 4, "{a:?} and {b:?} look alike at radius {radius}");
                 }
             }
-            assert_ne!(picture(Look::Available(0), Kind::Seat, radius), picture(Look::Available(0), Kind::Wheelchair, radius));
+            assert_ne!(
+                picture(Look::Available(0), Kind::Seat, radius),
+                picture(Look::Available(0), Kind::Wheelchair, radius)
+            );
         }
-        assert_ne!(picture(Look::Available(0), Kind::Companion, 8.0), picture(Look::Available(0), Kind::Wheelchair, 8.0));
+        assert_ne!(
+            picture(Look::Available(0), Kind::Companion, 8.0),
+            picture(Look::Available(0), Kind::Wheelchair, 8.0)
+        );
     }
 
     #[test]

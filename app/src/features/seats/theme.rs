@@ -150,7 +150,10 @@ mod tests {
             }
             assert!(between(token(theme, "--map-label"), ground) >= 4.5);
             for name in ZONE_TOKENS {
-                assert!(between(token(theme, name), token(theme, "--zone-label")) >= 4.5, "a number on {name} can't be read");
+                assert!(
+                    between(token(theme, name), token(theme, "--zone-label")) >= 4.5,
+                    "a number on {name} can't be read"
+                );
             }
         }
     }

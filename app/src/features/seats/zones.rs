@@ -32,8 +32,10 @@ pub struct Zones {
 impl Zones {
     /// Orders the price zones of a performance; those without a price are not for sale.
     pub fn of(prices: &[PriceZone]) -> Self {
-        let mut priced: Vec<_> =
-            prices.iter().filter_map(|zone| zone.price.map(|price| (zone.category, zone.name.clone(), price))).collect();
+        let mut priced: Vec<_> = prices
+            .iter()
+            .filter_map(|zone| zone.price.map(|price| (zone.category, zone.name.clone(), price)))
+            .collect();
         priced.sort_by_key(|(category, _, price)| (std::cmp::Reverse(price.minor), *category));
         let list = priced
             .into_iter()

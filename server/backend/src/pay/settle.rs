@@ -174,7 +174,15 @@ impl Backend {
 
     /// The attempt ended without money: the hold runs on for another try, or the order closes.
     async fn attempt_canceled(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
-        let next = if order.status == OrderStatus::PaymentProcessing { self.after_failure(order, attempt).await? } else { None };
+        let next = match order.status {
+            OrderStatus::PaymentProcessing => self.after_failure(order, attempt).await?,
+            // The hold may have been extended just before a crash: it runs out again from here on.
+            OrderStatus::PendingPayment => {
+                self.unpay(order, attempt).await?;
+                None
+            }
+            _ => None,
+        };
         let mut tx = self.pg.begin().await?;
         if !attempts::set_status(&mut *tx, attempt.id, AttemptStatus::Canceled).await? {
             return Ok(());
@@ -196,14 +204,18 @@ impl Backend {
         if self.seats.time().await? >= order.expires {
             return Ok(Some((OrderEvent::ProviderCancelled, None)));
         }
-        let sale = self.sale(order.performance).await?;
-        let times = (AFTER_FAILURE_MS, self.hold_cap(&sale));
-        match self.seats.unpay(&sale.keys, sale.row.epoch, order.id, attempt.id, times).await? {
+        match self.unpay(order, attempt).await? {
             PayAnswer::Until(until) => Ok(Some((OrderEvent::AttemptFailed, Some(until)))),
             PayAnswer::Gone => Ok(Some((OrderEvent::ProviderCancelled, None))),
             PayAnswer::Rebuilding => crate::holds::rebuilding(),
             PayAnswer::Sold | PayAnswer::OtherAttempt => Ok(None),
         }
+    }
+
+    async fn unpay(&self, order: &OrderRow, attempt: &AttemptRow) -> Result<PayAnswer> {
+        let sale = self.sale(order.performance).await?;
+        let times = (AFTER_FAILURE_MS, self.hold_cap(&sale));
+        self.seats.unpay(&sale.keys, sale.row.epoch, order.id, attempt.id, times).await
     }
 
     /// Ends a processing order whose time is over: ask, cancel there, close. Where the provider can't

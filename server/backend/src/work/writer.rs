@@ -181,8 +181,9 @@ async fn commit(backend: &Arc<Backend>, sale: &Sale, from: &str, to: &str, folde
     tx.commit().await?;
     if !refused.is_empty() {
         metrics::counter!("stararena_holds_refused_total").increment(refused.len() as u64);
-        tracing::error!(%id, count = refused.len(), "holds were refused by the arbiter; they are released");
-        backend.wake.release.notify_one();
+        tracing::error!(%id, count = refused.len(), "holds were refused by the arbiter: the seats are built again");
+        // Redis gave seats away that are another's: nothing it says can be trusted until it is rebuilt.
+        redis::cmd("DEL").arg(sale.keys.epoch()).query_async::<i64>(&mut backend.seats.connection()).await?;
     }
     Ok(true)
 }

@@ -1,0 +1,110 @@
+//! The program as processes: the server that is talked to, and commands that run to their end.
+
+use super::SOON;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, ChildStdout, Command};
+
+/// A process in production takes less than two seconds; the machine of the tests is busy.
+const START_LIMIT: Duration = Duration::from_secs(30);
+/// How much of a failed server's log is shown.
+const LOG_TAIL_LINES: usize = 30;
+
+/// The program with nothing of the caller's own settings.
+pub(crate) fn program(settings: &HashMap<String, String>) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_stararena"));
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("STARARENA_") || text.starts_with("LEPTOS_") || text == "DATABASE_URL" || text == "REDIS_URL" {
+            command.env_remove(&name);
+        }
+    }
+    command.envs(settings).stdin(Stdio::null()).kill_on_drop(true);
+    command
+}
+
+/// Runs a command to its end: exit code, standard output, standard error.
+pub(crate) async fn run_to_end(mut command: Command) -> (Option<i32>, String, String) {
+    let output = tokio::time::timeout(START_LIMIT, command.output()).await.expect("the command ends by itself").unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+/// A port that nobody has at this moment; the server is started on it again and again.
+pub(super) fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Waits for the line that names the address, and reads on behind it, so that the pipe never fills.
+pub(super) async fn address(stdout: ChildStdout, log: &Path) -> String {
+    let mut lines = BufReader::new(stdout).lines();
+    let found = async {
+        while let Ok(Some(line)) = lines.next_line().await {
+            if let Some((_, url)) = line.split_once("listening on ") {
+                return Some(url.trim().to_owned());
+            }
+        }
+        None
+    };
+    let found = tokio::time::timeout(START_LIMIT, found).await.ok().flatten();
+    let Some(url) = found else { panic!("the process did not come up:\n{}", tail(log)) };
+    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    url
+}
+
+pub(super) fn tail(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(LOG_TAIL_LINES)..].join("\n")
+}
+
+/// The server: web and workers in one process.
+pub(crate) struct Server {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Server {
+    pub(super) async fn start(settings: &HashMap<String, String>, log: &Path) -> Self {
+        let file = OpenOptions::new().append(true).create(true).open(log).unwrap();
+        let mut command = program(settings);
+        // No site is built for these tests: pages name their files without hashes.
+        command.env("LEPTOS_OUTPUT_NAME", "stararena").env("LEPTOS_SITE_ROOT", log.with_file_name("site"));
+        let mut child = command.arg("all").stdout(Stdio::piped()).stderr(file).spawn().unwrap();
+        address(child.stdout.take().unwrap(), log).await;
+        Self { child, log: log.to_owned() }
+    }
+
+    /// Ends it as a power cut would.
+    pub(crate) async fn kill(mut self) {
+        self.child.kill().await.unwrap();
+    }
+
+    /// Waits until it ended by itself.
+    pub(crate) async fn ended(&mut self) -> ExitStatus {
+        tokio::time::timeout(SOON, self.child.wait()).await.expect("the server ends by itself").unwrap()
+    }
+
+    /// Ends it in good order, which it must manage within its own deadlines.
+    pub(super) async fn stop(mut self) {
+        if let Some(pid) = self.child.id() {
+            kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGTERM).unwrap();
+        }
+        let status = tokio::time::timeout(Duration::from_secs(30), self.child.wait()).await.expect("a graceful shutdown has a deadline").unwrap();
+        assert!(status.success(), "{status}\n{}", tail(&self.log));
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("--- the server's last words ---\n{}", tail(&self.log));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The payment provider as a process, as its merchant and its payers see it.
+
+use super::process;
+use domain::order::PayStarted;
+use serde_json::{Value, json};
+use server::psp::signature;
+use std::collections::HashMap;
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{SystemTime, UNIX_EPOCH};
+use tokio::process::{Child, ChildStdin};
+
+const API_KEY: &str = "sandbox-api-key";
+const WEBHOOK_SECRET: &str = "sandbox-webhook-secret";
+/// A card that every bank takes.
+pub(crate) const GOOD_CARD: &str = "4242 4242 4242 4242";
+/// A card that every bank declines.
+pub(crate) const DECLINED_CARD: &str = "4000 0000 0000 0002";
+
+/// The running provider.
+pub(crate) struct Provider {
+    /// Its base address.
+    pub(crate) url: String,
+    client: reqwest::Client,
+    child: Child,
+    // It ends when its standard input closes: also when this process is killed.
+    stdin: ChildStdin,
+}
+
+impl Provider {
+    pub(super) async fn start(root: &Path, origin: &str) -> Self {
+        let log = root.join("psp.log");
+        let file = OpenOptions::new().append(true).create(true).open(&log).unwrap();
+        let mut command = process::program(&HashMap::new());
+        command.args(["psp", "--with-parent", "--listen", "127.0.0.1:0", "--data-dir"]).arg(root.join("psp"));
+        command.args(["--webhook-url", &format!("{origin}/webhooks/sandbox")]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(file).spawn().unwrap();
+        let stdin = child.stdin.take().unwrap();
+        let url = process::address(child.stdout.take().unwrap(), &log).await;
+        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap();
+        Self { url, client, child, stdin }
+    }
+
+    pub(super) async fn stop(mut self) {
+        drop(self.stdin);
+        let status = tokio::time::timeout(super::SOON, self.child.wait()).await.expect("the provider ends with its parent").unwrap();
+        assert!(status.success(), "{status}");
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        let answer = self.client.get(format!("{}{path}", self.url)).bearer_auth(API_KEY).send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{path}");
+        answer.json().await.unwrap()
+    }
+
+    /// Makes it misbehave; what is left out goes back to its default.
+    pub(crate) async fn switch(&self, switches: Value) {
+        let request = self.client.put(format!("{}/control/switches", self.url)).bearer_auth(API_KEY).json(&switches);
+        assert_eq!(request.send().await.unwrap().status(), 200);
+    }
+
+    /// Loses every webhook from now on.
+    pub(crate) async fn drop_webhooks(&self) {
+        self.switch(json!({ "webhooks": "drop" })).await;
+    }
+
+    /// Types a card into the hosted page: the status of the answer.
+    pub(crate) async fn card(&self, started: &PayStarted, number: &str) -> u16 {
+        let form = [("card", number), ("expiry", "12/40"), ("cvc", "123")];
+        self.client.post(&started.redirect_url).form(&form).send().await.unwrap().status().as_u16()
+    }
+
+    /// Every payment that was opened for an attempt.
+    pub(crate) async fn payments(&self, started: &PayStarted) -> Vec<Value> {
+        self.get(&format!("/v1/payments?reference={}", started.attempt)).await["data"].as_array().unwrap().clone()
+    }
+
+    /// The state of the one payment of an attempt.
+    pub(crate) async fn status(&self, started: &PayStarted) -> String {
+        let list = self.payments(started).await;
+        assert_eq!(list.len(), 1, "one attempt is one payment: {list:?}");
+        list[0]["status"].as_str().unwrap().to_owned()
+    }
+
+    /// Ends the payment of an attempt at the provider, as its staff could.
+    pub(crate) async fn cancel(&self, started: &PayStarted) {
+        let id = self.payments(started).await[0]["id"].as_str().unwrap().to_owned();
+        let request = self.client.post(format!("{}/v1/payments/{id}/cancel", self.url)).bearer_auth(API_KEY);
+        let answer = request.header("Idempotency-Key", format!("staff:{id}")).json(&json!({})).send().await.unwrap();
+        assert_eq!(answer.status(), 200);
+    }
+
+    /// The first event of a kind, with the bytes that its webhook carries.
+    pub(crate) async fn event(&self, kind: &str) -> Option<String> {
+        let list = self.get("/v1/events").await;
+        list["data"].as_array().unwrap().iter().find(|event| event["type"] == kind).map(ToString::to_string)
+    }
+}
+
+/// Seconds since 1970.
+pub(crate) fn unix_s() -> i64 {
+    i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap()
+}
+
+/// The signature header of a webhook that left the provider at that second.
+pub(crate) fn signed(body: &str, unix_s: i64) -> String {
+    signature::sign(WEBHOOK_SECRET, body.as_bytes(), unix_s)
+}

@@ -1,0 +1,29 @@
+//! The program under test: real Postgres, real Redis, the real provider and the real binary. Each
+//! test owns its stores, says in its name what must hold, and ends with the invariants checked in
+//! both stores ([`arena::Arena::finish`]).
+
+#![expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
+
+/// Looks again until a condition holds; fails with its words when that takes longer than the limit.
+macro_rules! eventually {
+    ($limit:expr, $what:expr, $check:expr) => {{
+        let deadline = std::time::Instant::now() + $limit;
+        while !$check {
+            assert!(std::time::Instant::now() < deadline, "not within {:?}: {}", $limit, $what);
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }};
+}
+
+mod accounts;
+mod arena;
+mod clocks;
+mod edge;
+mod faults;
+mod holds;
+mod live;
+mod payments;
+mod production;
+mod purchase;
+mod queue;
+mod stock;
