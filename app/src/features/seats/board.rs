@@ -6,11 +6,11 @@
 use super::chart::Direction;
 use super::gesture::{Gesture, Gestures};
 use super::house::House;
-use super::render::{Marks, Painter, View};
+use super::render::{Marks, Painter, View, level};
 use super::room::Room;
 use crate::browser;
 use domain::SeatNo;
-use domain::venue::camera::{Camera, Detail, Limits, detail};
+use domain::venue::camera::{Camera, Detail, Limits};
 use domain::venue::{Point, Size};
 use leptos::prelude::*;
 use std::cell::{Cell, RefCell};
@@ -171,8 +171,7 @@ impl Board {
         let now_ms = browser::monotonic_ms();
         let mut state = self.state.borrow_mut();
         let near = state.view.is_some_and(|view| {
-            self.room.with_house(|house| detail(view.camera.scale, house.chart().usual_radius()) >= Detail::Seats)
-                == Some(true)
+            self.room.with_house(|house| level(&view.camera, house.chart()) >= Detail::Seats) == Some(true)
         });
         if near {
             let room = PULSES_MAX.saturating_sub(state.pulses.len());
@@ -329,14 +328,14 @@ impl Board {
         let meaning = self.room.with_house(|house| {
             let (chart, place) = (house.chart(), camera.to_world(at, size));
             let near_scale = NEAR_PX / chart.usual_radius();
-            match detail(camera.scale, chart.usual_radius()) {
+            match level(&camera, chart) {
                 Detail::Sections => chart
                     .nearest(place, BLOCK_REACH_PX / camera.scale)
                     .and_then(|seat| chart.blocks().get(chart.block_of(seat)))
                     .map_or(Meaning::Nothing, |block| {
                         let whole = Camera::fit(block.bounds, size, 28.0);
                         // A section too large for the screen is entered where it was touched.
-                        let still_far = detail(whole.scale, chart.usual_radius()) == Detail::Sections;
+                        let still_far = level(&whole, chart) == Detail::Sections;
                         Meaning::Closer(if still_far { Camera { center: place, scale: near_scale } } else { whole })
                     }),
                 Detail::Dots => {
@@ -371,7 +370,7 @@ impl Board {
         let tip = self.room.with_house(|house| {
             let (chart, place) = (house.chart(), camera.to_world(at, size));
             let radius = chart.usual_radius();
-            if detail(camera.scale, radius) == Detail::Sections {
+            if level(&camera, chart) == Detail::Sections {
                 let seat = chart.nearest(place, BLOCK_REACH_PX / camera.scale)?;
                 return Some(Tip::Block(chart.block_of(seat), at));
             }
@@ -436,7 +435,7 @@ impl Board {
         let Some((camera, size)) = self.camera_and_size() else { return };
         let wanted = self.room.with_house(|house| {
             let (chart, place) = (house.chart(), house.chart().place(seat)?);
-            let near = detail(camera.scale, chart.usual_radius()) >= Detail::Seats;
+            let near = level(&camera, chart) >= Detail::Seats;
             let at = camera.to_screen(place, size);
             let margin = (size.width.min(size.height) * 0.15).min(80.0);
             let inside = at.x > margin && at.y > margin && at.x < size.width - margin && at.y < size.height - margin;

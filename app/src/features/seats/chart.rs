@@ -30,6 +30,8 @@ pub struct Block {
     pub rings: Vec<Vec<f64>>,
     /// How many seats can be sold here.
     pub seats: u32,
+    /// The part of its box that its outline fills: a turned block has less room for words.
+    pub fullness: f64,
 }
 
 /// The name of a row beside its first seat.
@@ -123,6 +125,8 @@ impl Chart {
         }
         for (block, bounds) in self.blocks.iter_mut().zip(boxes) {
             block.bounds = bounds.unwrap_or_else(|| Rect::around(block.anchor, 0.0));
+            let area: f64 = block.rings.iter().map(|ring| ring_area(ring)).sum();
+            block.fullness = (area.abs() / (block.bounds.width() * block.bounds.height()).max(1.0)).clamp(0.2, 1.0);
         }
     }
 
@@ -259,6 +263,13 @@ impl Chart {
     }
 }
 
+/// The signed area of a ring `[x, y, x, y, …]`; holes run the other way round.
+fn ring_area(ring: &[f64]) -> f64 {
+    let corners = || ring.chunks_exact(2);
+    let doubled: f64 = corners().zip(corners().cycle().skip(1)).map(|(a, b)| a[0] * b[1] - b[0] * a[1]).sum();
+    doubled / 2.0
+}
+
 fn blocks_of(map: &MapData) -> Vec<Block> {
     map.sections()
         .iter()
@@ -268,6 +279,7 @@ fn blocks_of(map: &MapData) -> Vec<Block> {
             bounds: Rect::default(),
             rings: section.outline.clone(),
             seats: 0,
+            fullness: 1.0,
         })
         .collect()
 }

@@ -17,7 +17,7 @@ use wasm_bindgen::{Clamped, JsCast as _, JsValue};
 use web_sys::{CanvasRenderingContext2d, CanvasWindingRule, HtmlCanvasElement, ImageData, Path2d};
 
 /// More numbers than this at once are noise, and text is what costs most.
-const NUMBERS_MAX: usize = 1_400;
+const NUMBERS_MAX: usize = 900;
 /// Radius on the screen from which the zone's letter stands below the number.
 const LETTER_FROM_PX: f64 = 14.0;
 /// Radius on the screen from which rows are named.
@@ -26,6 +26,19 @@ const ROW_NAMES_FROM_PX: f64 = 5.0;
 const NAME_PX: f64 = 13.0;
 /// Size of the line below it.
 const CAPTION_PX: f64 = 11.0;
+
+/// Radius on the screen from which single seats are drawn at all: below it, tens of thousands of specks
+/// would tell less than their sections do, and cost more than a frame has.
+const DOTS_FROM_PX: f64 = 1.8;
+
+/// How much of the house is drawn from there.
+pub fn level(camera: &Camera, chart: &Chart) -> Detail {
+    let radius = chart.usual_radius();
+    match detail(camera.scale, radius) {
+        Detail::Dots if camera.scale * radius < DOTS_FROM_PX => Detail::Sections,
+        level => level,
+    }
+}
 
 /// Where the canvas looks, and how fine its pixels are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -155,7 +168,7 @@ impl Painter {
             self.read_theme();
         }
         let chart = house.chart();
-        let level = detail(view.camera.scale, chart.usual_radius());
+        let level = level(&view.camera, chart);
         self.identity();
         self.context.set_global_alpha(1.0);
         self.context.set_fill_style_str(&self.theme.ground);
@@ -222,7 +235,9 @@ impl Painter {
             }
             let ink = if is_stage(area, focal) { &self.theme.stage_label } else { &self.theme.label };
             context.set_fill_style_str(ink);
-            context.set_font(&format!("600 {size:.1}px {}", self.theme.font));
+            // In steps: every new size makes the browser raster its letters anew.
+            let size = if size > 24.0 { (size / 4.0).round() * 4.0 } else { size.round() };
+            context.set_font(&format!("600 {size}px {}", self.theme.font));
             self.transform(1.0, text.rotation.to_radians(), view.device(Point::new(text.center[0], text.center[1])));
             drop(context.fill_text(&text.text, 0.0, 0.0));
         }
@@ -260,13 +275,14 @@ impl Painter {
             let (Some(caption), Some(tally)) = (self.captions.get_mut(index), house.tallies().get(index)) else {
                 break;
             };
-            let (wide, high) = (block.bounds.width() * view.camera.scale, block.bounds.height() * view.camera.scale);
-            if !block.bounds.touches(seen) || wide < caption.name_px || high < NAME_PX {
+            let scale = view.camera.scale * block.fullness;
+            let (wide, high) = (block.bounds.width() * scale, block.bounds.height() * scale);
+            if !block.bounds.touches(seen) || wide < caption.name_px * 0.8 || high < NAME_PX * 0.8 {
                 continue;
             }
             let at = view.camera.to_screen(block.anchor, view.viewport);
             caption.renew(tally, &self.letters, context, &caption_font);
-            let second = counts && high > NAME_PX + CAPTION_PX + 8.0 && wide > caption.caption_px * 1.15;
+            let second = counts && high > NAME_PX + CAPTION_PX + 4.0 && wide > caption.caption_px;
             let shift = if second { CAPTION_PX * 0.62 } else { 0.0 };
             context.set_font(&name_font);
             if !counts {
@@ -349,7 +365,7 @@ impl Painter {
         let context = &self.context;
         rimmed(context, &self.theme.ground);
         context.set_fill_style_str(&self.theme.label);
-        context.set_font(&format!("500 {:.1}px {}", (radius * 1.1).clamp(8.0, 15.0), self.theme.font));
+        context.set_font(&format!("500 {}px {}", (radius * 1.1).round().clamp(8.0, 15.0), self.theme.font));
         let seen = view.camera.visible(view.viewport);
         for mark in chart.row_marks().iter().filter(|mark| seen.contains(mark.at)) {
             let at = view.camera.to_screen(mark.at, view.viewport);
@@ -375,14 +391,19 @@ impl Painter {
                 }
             }
         };
-        context.set_font(&format!("600 {:.1}px {}", radius * if letters { 0.78 } else { 0.9 }, self.theme.font));
+        context.set_font(&format!("600 {}px {}", (radius * if letters { 0.78 } else { 0.9 }).round(), self.theme.font));
         each(&|seat, at, _| {
             if let Some(label) = chart.label(seat) {
-                drop(context.fill_text_with_max_width(label.seat, at.x, at.y - lift, radius * 1.7));
+                // Only long labels are measured: that is what costs.
+                drop(if label.seat.len() > 3 {
+                    context.fill_text_with_max_width(label.seat, at.x, at.y - lift, radius * 1.7)
+                } else {
+                    context.fill_text(label.seat, at.x, at.y - lift)
+                });
             }
         });
         if letters {
-            context.set_font(&format!("600 {:.1}px {}", radius * 0.5, self.theme.font));
+            context.set_font(&format!("600 {}px {}", (radius * 0.5).round(), self.theme.font));
             each(&|_, at, colour| drop(context.fill_text(&self.letters[colour], at.x, at.y + radius * 0.5)));
         }
     }
