@@ -8,7 +8,10 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use cookie::{Cookie, SameSite, time::Duration};
 use domain::{Code, PerformanceId, account::Me, account::Session, queue::QueueTicket};
 use http::{HeaderValue, header, request::Parts};
-use leptos::prelude::use_context;
+use leptos::{
+    nonce::Nonce,
+    prelude::{provide_context, use_context},
+};
 use leptos_axum::ResponseOptions;
 use std::sync::Arc;
 
@@ -35,6 +38,17 @@ pub struct Caller {
     pub client: Client,
     /// Name and value of each cookie that came along.
     pub cookies: Vec<(String, String)>,
+}
+
+/// The nonce of one page, minted at the edge, which also sends the policy that names it.
+#[derive(Clone, Debug)]
+pub struct PageNonce(pub String);
+
+/// Gives the page the nonce of its policy. Called for each request, before anything is rendered.
+pub fn provide_nonce() {
+    if let Some(PageNonce(nonce)) = use_context::<Parts>().and_then(|parts| parts.extensions.get().cloned()) {
+        provide_context(Nonce::from_value(nonce));
+    }
 }
 
 impl From<backend::Error> for AppError {

@@ -41,7 +41,6 @@ use leptos_router::{
 
 /// The document around [`App`], as the server sends it.
 pub fn shell(options: LeptosOptions) -> impl IntoView {
-    response::protect_page();
     view! {
         <!DOCTYPE html>
         <html>

@@ -50,7 +50,10 @@ impl FromRef<State> for LeptosOptions {
 pub fn router(state: State) -> Router {
     let options = state.leptos.clone();
     let backend = Arc::clone(&state.backend);
-    let context = move || provide_context(Arc::clone(&backend));
+    let context = move || {
+        provide_context(Arc::clone(&backend));
+        app::context::provide_nonce();
+    };
     Router::new()
         .route("/healthz", get(plain::healthz))
         .route("/readyz", get(plain::readyz))

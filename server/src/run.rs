@@ -14,11 +14,15 @@ use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 /// The venue of the demo's second evening: a real stadium (its licence is beside the file).
 pub const DEMO_VENUE: &str = include_str!("../../app/domain/tests/fixtures/pretix-seatmap-canvas-stadium.json");
+
+/// How long the start waits for the seats of the demo.
+const WARM_UP_BOUND: Duration = Duration::from_secs(15);
 
 /// Which parts one process runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +92,13 @@ async fn work(
     backend.start_serving(stop.clone());
     let workers = (role != Role::Serve).then(|| Workers::start(&backend));
     let demo = if demo { Some(backend.seed_demo(DEMO_VENUE).await.context("seeding the demo")?) } else { None };
+    if let Some(demo) = demo.as_ref().filter(|_| workers.is_some()) {
+        for id in &demo.performances {
+            if !backend.wait_until_warm(*id, WARM_UP_BOUND).await.context("warming the demo up")? {
+                tracing::warn!(%id, "the seats of a demo evening are not in place yet");
+            }
+        }
+    }
     match listener {
         Some(listener) => {
             let address = listener.local_addr()?;

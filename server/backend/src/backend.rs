@@ -30,6 +30,7 @@ pub(crate) struct Wake {
     pub(crate) outbox: Notify,
     pub(crate) inbox: Notify,
     pub(crate) issue: Notify,
+    pub(crate) confirm: Notify,
     pub(crate) query: Notify,
     pub(crate) release: Notify,
 }

@@ -45,6 +45,9 @@ impl Error {
                 Refusal::new(Code::ProviderUnavailable, "the payment provider can't be reached right now; nothing was charged")
                     .retry_after_ms(RETRY_AFTER_MS)
             }
+            Self::Postgres(e) if is_unstorable_text(e) => {
+                Refusal::new(Code::InvalidInput, "a text contains a character that can't be stored, such as NUL")
+            }
             Self::Postgres(_) | Self::Migration(_) | Self::File(_) | Self::Broken(_) => {
                 Refusal::new(Code::Internal, "something went wrong on our side; it was recorded")
             }
@@ -64,6 +67,11 @@ fn is_outage(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed)
         // Class 57: the server is shutting down or starting up; 53: out of a resource; 08: connection.
         || error.as_database_error().and_then(|e| e.code()).is_some_and(|code| ["57", "53", "08"].iter().any(|class| code.starts_with(class)))
+}
+
+/// A NUL in a text or in JSON: valid UTF-8 that Postgres can't store, so it can only be a caller's.
+fn is_unstorable_text(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "22021" || code == "22P05")
 }
 
 /// A refusal as an error, for the many places that return early.

@@ -63,6 +63,10 @@ impl Backend {
                 let sale = self.reload_sale(performance).await?;
                 self.seats.hold(&sale.keys, sale.row.epoch, id, session.account, &pass.nonce, &request.seats).await?
             }
+            // Paid already, and not marked so in Redis yet: that is no open hold.
+            HoldAnswer::HoldOpen(Some(open)) if self.confirm_paid(&sale, open).await? => {
+                self.seats.hold(&sale.keys, sale.row.epoch, id, session.account, &pass.nonce, &request.seats).await?
+            }
             answer => answer,
         };
         let outcome = held(&sale, id, &request.seats, answer);
@@ -70,6 +74,17 @@ impl Backend {
         metrics::counter!("stararena_holds_total", "outcome" => word).increment(1);
         metrics::histogram!("stararena_hold_seconds").record(started.elapsed().as_secs_f64());
         Ok(outcome?)
+    }
+
+    /// Marks the seats of an order sold if it is paid; whether it was.
+    async fn confirm_paid(&self, sale: &Sale, order: OrderId) -> Result<bool> {
+        match orders::one(&self.pg, order).await? {
+            Some(row) if matches!(row.status, OrderStatus::Paid | OrderStatus::Fulfilled) => {
+                self.seats.confirm(&sale.keys, sale.row.epoch, order).await?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
     }
 
     /// Gives a hold back. A hold that has ended already counts as given back.
@@ -192,7 +207,7 @@ fn held(sale: &Sale, id: OrderId, seats: &[SeatNo], answer: HoldAnswer) -> std::
         HoldAnswer::Closed => no(Code::HoldClosed, "this hold has ended: choose seats again"),
         HoldAnswer::SaleClosed => no(Code::SaleClosed, "the sale has not opened yet, or has ended"),
         HoldAnswer::PassRequired => no(Code::PassRequired, "the visit has ended, or goes on in another window: come in through the queue again"),
-        HoldAnswer::HoldOpen => no(Code::HoldOpen, "you hold seats already: pay for them or give them back first"),
+        HoldAnswer::HoldOpen(_) => no(Code::HoldOpen, "you hold seats already: pay for them or give them back first"),
         HoldAnswer::Limit => no(Code::LimitExceeded, "more seats than one account may have"),
         HoldAnswer::Unknown(seats) => Err(unknown_seats(seats)),
         HoldAnswer::Taken(seats) => {

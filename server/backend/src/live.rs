@@ -29,6 +29,8 @@ const LOG_WAIT_MS: usize = 1_000;
 const BOARD_EVERY: Duration = Duration::from_millis(250);
 /// How long to wait after a store failed to answer.
 const RETRY_EVERY: Duration = Duration::from_millis(250);
+/// How often a caller that waits for the warm-up looks.
+const WARM_LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often waiting clients poll.
 const REFRESH_MS: u32 = 1_000;
 
@@ -101,6 +103,24 @@ impl Backend {
         Ok(self.hub(id).await?.status())
     }
 
+    /// Waits until the seats of a sale are in place, as far as `bound` allows; whether they are.
+    ///
+    /// # Errors
+    /// `not_found`; outages.
+    pub async fn wait_until_warm(self: &Arc<Self>, id: PerformanceId, bound: Duration) -> Result<bool> {
+        let started = Instant::now();
+        loop {
+            let sale = self.reload_sale(id).await?;
+            if sale.row.epoch > 0 && self.seats.snapshot(&sale.keys, sale.row.epoch).await?.is_some() {
+                return Ok(true);
+            }
+            if started.elapsed() > bound {
+                return Ok(false);
+            }
+            tokio::time::sleep(WARM_LOOK_EVERY).await;
+        }
+    }
+
     /// The states of all seats as this process knows them.
     pub(crate) async fn seat_states(self: &Arc<Self>, sale: &Sale) -> Result<Vec<SeatState>> {
         let hub = self.hub(sale.id()).await?;
@@ -129,12 +149,11 @@ impl Backend {
         };
         if first {
             // One read each before the first answer, so that nobody is shown an empty house.
-            let outcome = self.refresh_board(&hub, id).await;
-            if let Err(error) = outcome {
-                tracing::warn!(%id, error = &error as &dyn std::error::Error, "the queue's status could not be read yet");
-            }
             if let Ok(Some(read)) = self.seats.snapshot(&sale.keys, sale.row.epoch).await {
                 hub.apply(snapshot_frame(sale.row.epoch, &read.bytes, read.at));
+            }
+            if let Err(error) = self.refresh_board(&hub, id).await {
+                tracing::warn!(%id, error = &error as &dyn std::error::Error, "the queue's status could not be read yet");
             }
             tokio::spawn(follow(Arc::clone(self), Arc::clone(&hub), id));
             tokio::spawn(board(Arc::clone(self), Arc::clone(&hub), id));

@@ -33,6 +33,16 @@ pub struct FanLogin {
     pub cookie: String,
 }
 
+const BERLIN: &str = "Europe/Berlin";
+const ISTANBUL: &str = "Europe/Istanbul";
+
+/// Eight o'clock in the evening of a day, at the venue.
+fn evening_at(day: Millis, time_zone: &str) -> Result<Millis> {
+    let local = crate::catalog::zoned(day, time_zone)?;
+    let minutes = i64::from(local.hour) * 60 + i64::from(local.minute);
+    Ok(Millis((day.0 - day.0.rem_euclid(60_000)) + (20 * 60 - minutes) * 60_000))
+}
+
 /// A demo performance, in words that fit on a line.
 struct Evening {
     slug: &'static str,
@@ -97,16 +107,16 @@ impl Backend {
             sign_ins.push((what.to_owned(), email.to_owned(), DEMO_PASSWORD.to_owned()));
         }
         let real = pretix::import(real_venue, pretix::Mode::Tolerant).map_err(|e| Error::Broken(format!("the demo's venue can't be read: {e}")))?;
-        let stadium = self.store_plan(organization, real.plan, "Canvas Stadium", "Istanbul", "Europe/Istanbul").await?;
-        let arena = self.store_plan(organization, generate::arena(20_000, "StarArena"), "StarArena", "Berlin", "Europe/Berlin").await?;
+        let stadium = self.store_plan(organization, real.plan, "Canvas Stadium", "Istanbul", ISTANBUL).await?;
+        let arena = self.store_plan(organization, generate::arena(20_000, "StarArena"), "StarArena", "Berlin", BERLIN).await?;
         let mut performances = Vec::new();
-        for (evening, plan) in EVENINGS.iter().zip([arena.id, stadium.id, arena.id]) {
-            performances.push(self.seed_evening(organization, evening, plan).await?);
+        for (evening, place) in EVENINGS.iter().zip([(arena.id, BERLIN), (stadium.id, ISTANBUL), (arena.id, BERLIN)]) {
+            performances.push(self.seed_evening(organization, evening, place).await?);
         }
         Ok(Demo { sign_ins, performances })
     }
 
-    async fn seed_evening(self: &Arc<Self>, organization: domain::OrganizationId, evening: &Evening, plan: PlanId) -> Result<PerformanceId> {
+    async fn seed_evening(self: &Arc<Self>, organization: domain::OrganizationId, evening: &Evening, (plan, time_zone): (PlanId, &str)) -> Result<PerformanceId> {
         let known = crate::postgres::catalog::all(&self.pg, Some(evening.slug)).await?;
         if let Some(row) = known.first() {
             return Ok(row.id);
@@ -124,7 +134,8 @@ impl Backend {
             )
             .await?;
         let now = self.now();
-        let mut new = self.sale_for(plan, now.plus(evening.opens_in_ms), now.plus(evening.starts_in_days * DAY_MS)).await?;
+        let starts = evening_at(now.plus(evening.starts_in_days * DAY_MS), time_zone)?;
+        let mut new = self.sale_for(plan, now.plus(evening.opens_in_ms), starts).await?;
         new.hold_ttl_ms = self.config.demo_hold_ttl_ms;
         self.make_performance(event, plan, &new).await
     }

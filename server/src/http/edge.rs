@@ -2,7 +2,7 @@
 
 use super::errors::{failed, refuse};
 use super::{BODY_MAX_BYTES, State};
-use app::context::{Caller, SESSION_COOKIE};
+use app::context::{Caller, PageNonce, SESSION_COOKIE};
 use axum::extract::{ConnectInfo, Request, State as Extract};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -29,6 +29,8 @@ pub(super) async fn edge(Extract(state): Extract<State>, mut request: Request, n
     let method = request.method().clone();
     let https = state.backend.config().public_url.starts_with("https://");
     let span = tracing::info_span!("request", id, %method, path);
+    let nonce = uuid::Uuid::new_v4().simple().to_string();
+    request.extensions_mut().insert(PageNonce(nonce.clone()));
     let response = async {
         if let Some(refused) = check(&state, &request) {
             return refused;
@@ -52,7 +54,7 @@ pub(super) async fn edge(Extract(state): Extract<State>, mut request: Request, n
     .instrument(span)
     .await;
     measure(&method, &path, &response, started);
-    finish(response, &path, &id, https)
+    finish(response, &path, &id, &nonce, https)
 }
 
 /// What needs no store: the size that is announced, and where an unsafe request comes from.
@@ -165,8 +167,19 @@ fn measure(method: &Method, path: &str, response: &Response, started: Instant) {
     tracing::debug!(%method, path, status = response.status().as_u16(), "answered");
 }
 
+/// Scripts run by nonce only, styles come from our files only. There is no `form-action`: a form
+/// without JavaScript is redirected to the payment provider's page, and browsers apply that
+/// directive to redirects as well.
+fn page_policy(nonce: &str) -> String {
+    format!(
+        "default-src 'self'; script-src 'self' 'nonce-{nonce}' 'wasm-unsafe-eval'; style-src 'self'; \
+         img-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+    )
+}
+
 /// Headers that every answer carries.
-fn finish(mut response: Response, path: &str, id: &str, https: bool) -> Response {
+fn finish(mut response: Response, path: &str, id: &str, nonce: &str, https: bool) -> Response {
+    let is_page = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
     let headers = response.headers_mut();
     let mut set = |name: &'static str, value: &str| {
         if let Ok(value) = HeaderValue::from_str(value) {
@@ -178,7 +191,11 @@ fn finish(mut response: Response, path: &str, id: &str, https: bool) -> Response
     set("referrer-policy", "strict-origin-when-cross-origin");
     set("permissions-policy", "camera=(), microphone=(), geolocation=(), payment=()");
     set("cross-origin-opener-policy", "same-origin");
-    set("content-security-policy", "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'");
+    if is_page {
+        set("content-security-policy", &page_policy(nonce));
+    } else {
+        set("content-security-policy", "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'");
+    }
     if https {
         set("strict-transport-security", "max-age=63072000; includeSubDomains");
     }

@@ -87,6 +87,7 @@ async fn what_is_not_there_is_404_and_what_is_too_large_is_413() {
         format!("/orders/{nobody}"),
         "/orders/x".to_owned(),
         "/events/nothing".to_owned(),
+        "/events/nothing%20at%20all".to_owned(),
         format!("/performances/{nobody}/queue"),
         "/performances/x/seats".to_owned(),
         "/performances/x/list".to_owned(),

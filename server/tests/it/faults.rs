@@ -72,7 +72,7 @@ async fn redis_emptied_mid_sale_nothing_sold_or_pending_can_be_held_and_holding_
     let emptied = Instant::now();
     let mut first = None;
     eventually!(SOON, "holding works again", {
-        let reply = arena.hold(&next, "7,8", "after the loss").await;
+        let reply = arena.hold(&next, "7,8", "after-the-loss").await;
         if reply.status == 200 {
             first = Some(reply.ok::<Held>());
         } else {
@@ -114,7 +114,7 @@ async fn with_redis_away_holding_answers_503_with_retry_after_and_works_again_af
 
     arena.stores.as_mut().unwrap().restart_redis().await.unwrap();
     eventually!(SOON, "holding works again", arena.hold(&other, "3", "again").await.status == 200);
-    assert_eq!(arena.take(&other, &[1], "a pending seat").await, Err(Code::HoldOpen));
+    assert_eq!(arena.take(&other, &[1], "a-pending-seat").await, Err(Code::HoldOpen));
     arena.buy(&fan, held.order).await;
     arena.finish().await;
 }

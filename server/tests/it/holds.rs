@@ -124,7 +124,7 @@ async fn with_the_sweeper_stopped_an_expired_seat_is_held_by_another_fan_at_the_
     let (first, second) = (arena.one_inside().await, arena.one_inside().await);
     arena.stop_workers().await;
     let held = arena.take(&first, &[5, 6], "first").await.unwrap();
-    assert_eq!(arena.take(&second, &[6, 7], "too early").await, Err(Code::SeatTaken));
+    assert_eq!(arena.take(&second, &[6, 7], "too-early").await, Err(Code::SeatTaken));
     eventually!(SOON, "the hold ran out", arena.redis_now().await >= held.expires);
 
     let taken = arena.take(&second, &[6, 7], "second").await.expect("the first try succeeds");

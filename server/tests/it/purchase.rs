@@ -108,12 +108,12 @@ async fn the_limit_counts_what_the_account_bought_before() {
     let held = arena.held(&fan, "60,61").await;
     arena.buy(&fan, held.order).await;
     eventually!(SOON, "the seats are sold", arena.seat(60).await == SeatState::Sold as u8);
-    assert_eq!(arena.hold(&fan, "62", "the old pass").await.code(), Code::PassRequired, "buying ends the visit");
+    assert_eq!(arena.hold(&fan, "62", "the-old-pass").await.code(), Code::PassRequired, "buying ends the visit");
     let again = arena.let_in(Fan { pass: None, ..fan.clone() }, arena.performance).await;
-    assert_eq!(arena.hold(&again, "62,63", "two more").await.code(), Code::LimitExceeded);
+    assert_eq!(arena.hold(&again, "62,63", "two-more").await.code(), Code::LimitExceeded);
     let one = arena.held(&again, "62").await;
     arena.buy(&again, one.order).await;
     let full = arena.let_in(Fan { pass: None, ..fan }, arena.performance).await;
-    eventually!(SOON, "no visit is left", arena.hold(&full, "64", "one more").await.code() == Code::LimitExceeded);
+    eventually!(SOON, "no visit is left", arena.hold(&full, "64", "one-more").await.code() == Code::LimitExceeded);
     arena.finish().await;
 }

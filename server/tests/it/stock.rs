@@ -15,7 +15,7 @@ async fn one_seat_left_and_500_simultaneous_holds_have_exactly_one_winner() {
     let arena = Arena::web(Setup::default()).await;
     let fans = arena.inside(RIVALS).await;
     let wanted = SEAT.to_string();
-    let replies = futures::future::join_all(fans.iter().map(|fan| arena.hold(fan, &wanted, "last seat"))).await;
+    let replies = futures::future::join_all(fans.iter().map(|fan| arena.hold(fan, &wanted, "last-seat"))).await;
 
     let winners: Vec<usize> = replies.iter().enumerate().filter(|(_, reply)| reply.status == 200).map(|(index, _)| index).collect();
     assert_eq!(winners.len(), 1, "exactly one wins");

@@ -233,11 +233,20 @@ fn HoldRefused(
     let label = |seat: SeatNo| {
         labels.iter().find(|(no, _)| *no == seat).map_or_else(|| seat.to_string(), |(_, label)| label.clone())
     };
-    let text = words::notice(lang, &notice, limit, label);
-    let link = match notice {
+    let text = match &notice {
+        // The page itself sends everything else.
+        Notice::Refused(refusal) if refusal.code == Code::InvalidInput => {
+            td_string!(lang, seats.list_choose_seat).to_owned()
+        }
+        notice => words::notice(lang, notice, limit, label),
+    };
+    let link = match &notice {
         Notice::PassRequired => Some((format!("/performances/{performance}/queue"), td_string!(lang, seats.to_queue))),
         Notice::SignInRequired => {
             Some((format!("/sign-in?next=/performances/{performance}/list"), td_string!(lang, seats.sign_in)))
+        }
+        Notice::Refused(refusal) if refusal.code == Code::HoldOpen => {
+            Some(("/orders".to_owned(), td_string!(lang, common.my_orders)))
         }
         _ => None,
     };

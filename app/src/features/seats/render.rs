@@ -277,7 +277,7 @@ impl Painter {
             };
             let scale = view.camera.scale * block.fullness;
             let (wide, high) = (block.bounds.width() * scale, block.bounds.height() * scale);
-            if !block.bounds.touches(seen) || wide < caption.name_px * 0.8 || high < NAME_PX * 0.8 {
+            if !block.bounds.touches(seen) || wide < caption.name_px * 0.95 || high < NAME_PX * 0.8 {
                 continue;
             }
             let at = view.camera.to_screen(block.anchor, view.viewport);

@@ -155,6 +155,7 @@ impl Backend {
                 tx.commit().await?;
                 metrics::counter!("stararena_payments_captured_total").increment(1);
                 self.wake.issue.notify_one();
+                self.wake.confirm.notify_one();
                 return Ok(());
             }
             tx.rollback().await?;

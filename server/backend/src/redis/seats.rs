@@ -27,7 +27,7 @@ pub(crate) enum HoldAnswer {
     Closed,
     SaleClosed,
     PassRequired,
-    HoldOpen,
+    HoldOpen(Option<OrderId>),
     Limit,
     Unknown(Vec<SeatNo>),
     Taken(Vec<SeatNo>),
@@ -191,7 +191,9 @@ impl RedisSeats {
             "closed" => HoldAnswer::Closed,
             "sale_closed" => HoldAnswer::SaleClosed,
             "pass_required" => HoldAnswer::PassRequired,
-            "hold_open" => HoldAnswer::HoldOpen,
+            "hold_open" => {
+                HoldAnswer::HoldOpen(values.get(1).and_then(|v| String::from_redis_value_ref(v).ok()?.parse().ok()))
+            }
             "limit" => HoldAnswer::Limit,
             "unknown" => HoldAnswer::Unknown(seats(&values, 1)),
             "taken" => HoldAnswer::Taken(seats(&values, 1)),

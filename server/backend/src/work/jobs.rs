@@ -33,7 +33,7 @@ pub(super) fn spawn_all(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, stop: &
     job!("inbox", inbox, inbox_step);
     job!("query", query, query_step);
     job!("issue", issue, issue_step);
-    job!("confirm", issue, confirm_step);
+    job!("confirm", confirm, confirm_step);
     job!("release", release, release_step);
     job!("overdue", query, overdue_step);
     job!("refund", query, refund_step);
