@@ -147,7 +147,9 @@ async fn with_backend<T>(task: impl AsyncFnOnce(Arc<Backend>) -> anyhow::Result<
     let config = Config::from_env()?;
     let stores = StoreAccess::open(&config).await?;
     let outcome = async {
-        let backend = Backend::connect(config, &stores.database_url, &stores.redis_url, Arc::new(SystemClock)).await.context("opening the stores")?;
+        let backend = Backend::connect(config, &stores.database_url, &stores.redis_url, Arc::new(SystemClock))
+            .await
+            .context("opening the stores")?;
         task(backend).await
     }
     .await;

@@ -64,7 +64,9 @@ pub async fn run(mut config: Config, listen: Listen, role: Role, demo: bool) -> 
     }
     let stores = StoreAccess::open(&config).await?;
     let provider = match role {
-        Role::All if config.psp.url.is_empty() && config.is_development() => Some(ProviderProcess::start(&config).await?),
+        Role::All if config.psp.url.is_empty() && config.is_development() => {
+            Some(ProviderProcess::start(&config).await?)
+        }
         _ => None,
     };
     if let Some(provider) = &provider {
@@ -88,7 +90,9 @@ async fn work(
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     let metrics = crate::telemetry::start_metrics()?;
-    let backend = Backend::connect(config, &stores.database_url, &stores.redis_url, Arc::new(SystemClock)).await.context("opening the stores")?;
+    let backend = Backend::connect(config, &stores.database_url, &stores.redis_url, Arc::new(SystemClock))
+        .await
+        .context("opening the stores")?;
     backend.start_serving(stop.clone());
     let workers = (role != Role::Serve).then(|| Workers::start(&backend));
     let demo = if demo { Some(backend.seed_demo(DEMO_VENUE).await.context("seeding the demo")?) } else { None };

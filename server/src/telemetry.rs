@@ -30,5 +30,7 @@ pub fn start_logs() {
 /// # Errors
 /// When another recorder was installed before.
 pub fn start_metrics() -> anyhow::Result<PrometheusHandle> {
-    Ok(PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), SECONDS)?.install_recorder()?)
+    Ok(PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), SECONDS)?
+        .install_recorder()?)
 }

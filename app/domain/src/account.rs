@@ -108,11 +108,15 @@ pub fn parse_email(text: &str) -> Result<String, Refusal> {
                 && local.len() <= 64
                 && !domain.contains('@')
                 && domain.split('.').count() >= 2
-                && domain.split('.').all(|label| {
-                    !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-')
-                })
+                && domain
+                    .split('.')
+                    .all(|label| !label.is_empty() && label.chars().all(|c| c.is_alphanumeric() || c == '-'))
         });
-    if ok { Ok(email) } else { Err(Refusal::new(Code::InvalidInput, "email: an address such as ana@example.org is expected")) }
+    if ok {
+        Ok(email)
+    } else {
+        Err(Refusal::new(Code::InvalidInput, "email: an address such as ana@example.org is expected"))
+    }
 }
 
 /// Checks a new password.
@@ -121,10 +125,16 @@ pub fn parse_email(text: &str) -> Result<String, Refusal> {
 /// `invalid_input` names the field.
 pub fn check_password(password: &str) -> Result<(), Refusal> {
     if password.chars().count() < PASSWORD_MIN_CHARS {
-        return Err(Refusal::new(Code::InvalidInput, format!("password: at least {PASSWORD_MIN_CHARS} characters are expected")));
+        return Err(Refusal::new(
+            Code::InvalidInput,
+            format!("password: at least {PASSWORD_MIN_CHARS} characters are expected"),
+        ));
     }
     if password.len() > PASSWORD_MAX_BYTES {
-        return Err(Refusal::new(Code::InvalidInput, format!("password: at most {PASSWORD_MAX_BYTES} bytes are allowed")));
+        return Err(Refusal::new(
+            Code::InvalidInput,
+            format!("password: at most {PASSWORD_MAX_BYTES} bytes are allowed"),
+        ));
     }
     Ok(())
 }
@@ -136,7 +146,18 @@ mod tests {
     #[test]
     fn addresses_are_normalised_or_refused() {
         assert_eq!(parse_email(" Ana@Example.ORG ").unwrap(), "ana@example.org");
-        for bad in ["", "ana", "ana@", "@example.org", "a b@example.org", "a@b@c.org", "ana@example", "ana@.org", "ana@ex ample.org", "ana@example..org"] {
+        for bad in [
+            "",
+            "ana",
+            "ana@",
+            "@example.org",
+            "a b@example.org",
+            "a@b@c.org",
+            "ana@example",
+            "ana@.org",
+            "ana@ex ample.org",
+            "ana@example..org",
+        ] {
             assert_eq!(parse_email(bad).unwrap_err().code, Code::InvalidInput, "{bad}");
         }
         assert!(parse_email(&format!("{}@example.org", "a".repeat(65))).is_err());

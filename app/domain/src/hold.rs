@@ -81,7 +81,10 @@ impl HoldRequest {
             return Err(invalid(format!("seats: seat {} is named twice", pair[0])));
         }
         if seats.len() > SEATS_PER_HOLD_MAX || seats.len() > limit as usize {
-            return Err(Refusal::new(Code::LimitExceeded, format!("at most {limit} seats can be bought by one account")));
+            return Err(Refusal::new(
+                Code::LimitExceeded,
+                format!("at most {limit} seats can be bought by one account"),
+            ));
         }
         Ok(Self { seats, key: key.to_owned() })
     }

@@ -20,7 +20,9 @@ pub mod time;
 pub mod token;
 pub mod venue;
 
-pub use ids::{AccountId, AttemptId, EventId, OrderId, OrganizationId, PerformanceId, PlanId, SeatNo, SessionId, TicketId};
+pub use ids::{
+    AccountId, AttemptId, EventId, OrderId, OrganizationId, PerformanceId, PlanId, SeatNo, SessionId, TicketId,
+};
 pub use money::{Currency, Money};
 pub use refusal::{Code, Refusal};
 pub use time::{Millis, ZonedTime};

@@ -132,7 +132,8 @@ pub struct OrderFacts {
 pub fn transition(order: OrderFacts, event: OrderEvent, now: Millis) -> Result<Transition, Refusal> {
     use OrderEvent as E;
     use OrderStatus as S;
-    let step = |to| Ok(Transition { from: order.status, to, frees_seats: order.status.owns_seats() && !to.owns_seats() });
+    let step =
+        |to| Ok(Transition { from: order.status, to, frees_seats: order.status.owns_seats() && !to.owns_seats() });
     match (order.status, event) {
         (S::PendingPayment, E::Pay) if now >= order.expires => {
             Err(Refusal::new(Code::HoldClosed, "the time for these seats has ended"))
@@ -323,7 +324,8 @@ mod tests {
 
     #[test]
     fn a_late_failure_never_takes_a_paid_order_back() {
-        for event in [OrderEvent::AttemptFailed, OrderEvent::Expire, OrderEvent::Cancel, OrderEvent::ProviderCancelled] {
+        for event in [OrderEvent::AttemptFailed, OrderEvent::Expire, OrderEvent::Cancel, OrderEvent::ProviderCancelled]
+        {
             for status in [OrderStatus::Paid, OrderStatus::Fulfilled] {
                 let refusal = transition(facts(status), event, Millis(5000)).unwrap_err();
                 assert_eq!(refusal.code, Code::WrongState, "{status:?} {event:?}");
@@ -333,7 +335,10 @@ mod tests {
 
     #[test]
     fn paying_at_the_last_moment_succeeds_and_after_it_does_not() {
-        assert_eq!(transition(facts(OrderStatus::PendingPayment), OrderEvent::Pay, Millis(999)).unwrap().to, OrderStatus::PaymentProcessing);
+        assert_eq!(
+            transition(facts(OrderStatus::PendingPayment), OrderEvent::Pay, Millis(999)).unwrap().to,
+            OrderStatus::PaymentProcessing
+        );
         let late = transition(facts(OrderStatus::PendingPayment), OrderEvent::Pay, Millis(1000)).unwrap_err();
         assert_eq!(late.code, Code::HoldClosed);
     }

@@ -181,9 +181,8 @@ impl QueueStatus {
                     Standing::Turn { place }
                 } else {
                     let ahead = place.saturating_sub(self.serving);
-                    let wait_ms = (self.rate_per_min > 0).then(|| {
-                        i64::from(ahead) * 60_000 / i64::from(self.rate_per_min)
-                    });
+                    let wait_ms =
+                        (self.rate_per_min > 0).then(|| i64::from(ahead) * 60_000 / i64::from(self.rate_per_min));
                     Standing::Waiting { place, ahead, wait_ms }
                 }
             }

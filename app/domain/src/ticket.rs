@@ -75,7 +75,8 @@ impl TicketCode {
         let (body, signature) = bytes.split_at(BODY_BYTES);
         let signature = Signature::from_slice(signature).map_err(|_| TicketCodeError::Malformed)?;
         key.verify(body, &signature).map_err(|_| TicketCodeError::Forged)?;
-        let uuid = |range: std::ops::Range<usize>| Uuid::from_slice(&body[range]).map_err(|_| TicketCodeError::Malformed);
+        let uuid =
+            |range: std::ops::Range<usize>| Uuid::from_slice(&body[range]).map_err(|_| TicketCodeError::Malformed);
         let code = Self {
             key_id: body[1],
             performance: PerformanceId(uuid(2..18)?),
@@ -134,7 +135,8 @@ mod tests {
 
     fn sample() -> (TicketCode, SigningKey, PerformanceId) {
         let performance = PerformanceId(Uuid::from_u128(7));
-        let code = TicketCode { key_id: 1, performance, ticket: TicketId(Uuid::from_u128(9)), seat: SeatNo(1234), issue: 0 };
+        let code =
+            TicketCode { key_id: 1, performance, ticket: TicketId(Uuid::from_u128(9)), seat: SeatNo(1234), issue: 0 };
         (code, SigningKey::from_bytes(&[3; 32]), performance)
     }
 

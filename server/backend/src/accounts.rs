@@ -42,7 +42,13 @@ impl Backend {
     ///
     /// # Errors
     /// `invalid_input` names the field; `email_taken`; `too_many_requests`.
-    pub async fn sign_up(self: &Arc<Self>, email: &str, password: &str, lang: &str, client: &Client) -> Result<SignedIn> {
+    pub async fn sign_up(
+        self: &Arc<Self>,
+        email: &str,
+        password: &str,
+        lang: &str,
+        client: &Client,
+    ) -> Result<SignedIn> {
         self.limit_sign_in(client)?;
         let email = account::parse_email(email)?;
         account::check_password(password)?;
@@ -59,7 +65,14 @@ impl Backend {
             rows::insert_session(&mut *tx, session, id, now).await?;
             tx.commit().await?;
             this.wake.outbox.notify_one();
-            Ok(this.issue_session(Session { account: id, session, email, verified: false, role: None, fresh_until: now }))
+            Ok(this.issue_session(Session {
+                account: id,
+                session,
+                email,
+                verified: false,
+                role: None,
+                fresh_until: now,
+            }))
         })
         .await
     }
@@ -194,7 +207,13 @@ impl Backend {
         let now = self.now();
         rows::insert_confirmation(&mut **tx, digest.as_slice(), account, now.plus(CONFIRMATION_TTL_MS)).await?;
         let link = format!("{}/confirm?token={secret}", self.config.public_url);
-        mail::enqueue(&mut **tx, &format!("confirm:{}", hex::encode(digest)), &mail::confirmation(email, &link, lang), now).await
+        mail::enqueue(
+            &mut **tx,
+            &format!("confirm:{}", hex::encode(digest)),
+            &mail::confirmation(email, &link, lang),
+            now,
+        )
+        .await
     }
 
     fn limit_sign_in(&self, client: &Client) -> Result<()> {
@@ -202,7 +221,8 @@ impl Backend {
     }
 
     pub(crate) async fn hash_password(&self, password: String) -> Result<String> {
-        let _permit = self.hashing.acquire().await.map_err(|_| Error::Broken("the hashing semaphore was closed".to_owned()))?;
+        let _permit =
+            self.hashing.acquire().await.map_err(|_| Error::Broken("the hashing semaphore was closed".to_owned()))?;
         tokio::task::spawn_blocking(move || {
             let hash = argon2::Argon2::default().hash_password(password.as_bytes());
             hash.map(|hash| hash.to_string()).map_err(|e| Error::Broken(format!("a password could not be hashed: {e}")))
@@ -212,9 +232,11 @@ impl Backend {
     }
 
     async fn verify_password(&self, password: String, hash: String) -> Result<bool> {
-        let _permit = self.hashing.acquire().await.map_err(|_| Error::Broken("the hashing semaphore was closed".to_owned()))?;
+        let _permit =
+            self.hashing.acquire().await.map_err(|_| Error::Broken("the hashing semaphore was closed".to_owned()))?;
         tokio::task::spawn_blocking(move || {
-            PasswordHash::new(&hash).is_ok_and(|hash| argon2::Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
+            PasswordHash::new(&hash)
+                .is_ok_and(|hash| argon2::Argon2::default().verify_password(password.as_bytes(), &hash).is_ok())
         })
         .await
         .map_err(|e| Error::Broken(format!("hashing ended early: {e}")))
@@ -222,5 +244,12 @@ impl Backend {
 }
 
 fn session_of(row: rows::AccountRow, session: SessionId) -> Session {
-    Session { account: row.id, session, email: row.email, verified: row.verified, role: row.role, fresh_until: Millis(0) }
+    Session {
+        account: row.id,
+        session,
+        email: row.email,
+        verified: row.verified,
+        role: row.role,
+        fresh_until: Millis(0),
+    }
 }

@@ -103,7 +103,8 @@ impl Backend {
     pub async fn audit(self: &Arc<Self>, id: PerformanceId) -> Result<Vec<Breach>> {
         let mut breaches = Vec::new();
         if !self.drained(id).await? {
-            breaches.push(Breach { invariant: "I4", what: "the order writer did not drain the log in time".to_owned() });
+            breaches
+                .push(Breach { invariant: "I4", what: "the order writer did not drain the log in time".to_owned() });
         }
         for (invariant, meaning, sql) in MUST_BE_EMPTY {
             let rows: Vec<String> = sqlx::query_scalar(*sql).bind(id.0).fetch_all(&self.pg).await?;
@@ -155,16 +156,21 @@ impl Backend {
     async fn audit_seats(&self, sale: &Sale) -> Result<Vec<Breach>> {
         let mut connection = self.seats.connection();
         let keys = &sale.keys;
-        let (bytes, owner, holds, held_by, shoppers): (Vec<u8>, HashMap<u32, String>, HashMap<String, String>, HashMap<String, String>, i64) =
-            redis::pipe()
-                .atomic()
-                .get(keys.seats())
-                .hgetall(keys.owner())
-                .hgetall(keys.holds())
-                .hgetall(keys.held_by())
-                .zcard(keys.shoppers())
-                .query_async(&mut connection)
-                .await?;
+        let (bytes, owner, holds, held_by, shoppers): (
+            Vec<u8>,
+            HashMap<u32, String>,
+            HashMap<String, String>,
+            HashMap<String, String>,
+            i64,
+        ) = redis::pipe()
+            .atomic()
+            .get(keys.seats())
+            .hgetall(keys.owner())
+            .hgetall(keys.holds())
+            .hgetall(keys.held_by())
+            .zcard(keys.shoppers())
+            .query_async(&mut connection)
+            .await?;
         let mut found = Vec::new();
         let mut breach = |invariant, what: String| {
             if found.len() < LINES_MAX * 4 {
@@ -178,7 +184,9 @@ impl Backend {
             match (is_taken, owner.get(&seat)) {
                 (true, None) => breach("I4", format!("seat {seat} is taken and has no owner")),
                 (false, Some(hold)) => breach("I4", format!("seat {seat} is not taken and is owned by {hold}")),
-                (true, Some(hold)) if !lists(holds.get(hold), seat) => breach("I4", format!("seat {seat} is owned by {hold}, which does not list it")),
+                (true, Some(hold)) if !lists(holds.get(hold), seat) => {
+                    breach("I4", format!("seat {seat} is owned by {hold}, which does not list it"))
+                }
                 _ => {}
             }
         }
@@ -197,9 +205,15 @@ impl Backend {
         for (seat, byte) in (0u32..).zip(&bytes) {
             let here = SeatState::from_byte(*byte);
             match claimed.get(&seat) {
-                Some(true) if here != SeatState::Sold => breach("I4", format!("seat {seat} is sold in Postgres and {here:?} in Redis")),
-                Some(false) if here != SeatState::Held => breach("I4", format!("seat {seat} is claimed in Postgres and {here:?} in Redis")),
-                None if matches!(here, SeatState::Held | SeatState::Sold) => breach("I4", format!("seat {seat} is {here:?} in Redis and unclaimed in Postgres")),
+                Some(true) if here != SeatState::Sold => {
+                    breach("I4", format!("seat {seat} is sold in Postgres and {here:?} in Redis"))
+                }
+                Some(false) if here != SeatState::Held => {
+                    breach("I4", format!("seat {seat} is claimed in Postgres and {here:?} in Redis"))
+                }
+                None if matches!(here, SeatState::Held | SeatState::Sold) => {
+                    breach("I4", format!("seat {seat} is {here:?} in Redis and unclaimed in Postgres"))
+                }
                 _ => {}
             }
         }

@@ -57,7 +57,8 @@ impl AddressLimit {
         match self.limiter.check_key(&key) {
             Ok(()) => Ok(()),
             Err(_) => Err(Error::Refused(
-                Refusal::new(Code::TooManyRequests, "too many tries from this address: wait a moment").retry_after_ms(10_000),
+                Refusal::new(Code::TooManyRequests, "too many tries from this address: wait a moment")
+                    .retry_after_ms(10_000),
             )),
         }
     }
@@ -98,7 +99,12 @@ impl Backend {
     ///
     /// # Errors
     /// When a store can't be reached, or a migration can't be applied.
-    pub async fn connect(config: Config, database_url: &str, redis_url: &str, clock: Arc<dyn Clock>) -> Result<Arc<Self>> {
+    pub async fn connect(
+        config: Config,
+        database_url: &str,
+        redis_url: &str,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<Self>> {
         let pg = crate::postgres::connect(database_url, config.database_connections).await?;
         crate::postgres::migrate(&pg).await?;
         let seats = RedisSeats::new(crate::redis::connect(redis_url).await?);
@@ -164,12 +170,17 @@ impl Backend {
 
     /// Refuses what only development may do.
     pub(crate) fn development_only(&self, what: &str) -> Result<()> {
-        if self.config.is_development() { Ok(()) } else { refuse(Code::Forbidden, format!("{what} is refused in production")) }
+        if self.config.is_development() {
+            Ok(())
+        } else {
+            refuse(Code::Forbidden, format!("{what} is refused in production"))
+        }
     }
 }
 
 /// A hash of nothing in particular, with the parameters of all others.
-const DUMMY_HASH: &str = "$argon2id$v=19$m=19456,t=2,p=1$c3RhcmFyZW5hLWR1bW15$Jm6QBQ7uRcc7eGQ0mYqHfQzJ0rBqPZzvIYd5nC8P1dA";
+const DUMMY_HASH: &str =
+    "$argon2id$v=19$m=19456,t=2,p=1$c3RhcmFyZW5hLWR1bW15$Jm6QBQ7uRcc7eGQ0mYqHfQzJ0rBqPZzvIYd5nC8P1dA";
 
 /// Random bytes of the operating system.
 pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {

@@ -4,7 +4,9 @@ use crate::backend::Backend;
 use crate::error::{Error, Result, not_found};
 use crate::postgres::{catalog as rows, plans};
 use crate::redis::Keys;
-use domain::catalog::{EventCard, EventView, ListRow, ListSeat, ListSection, PerformanceRow, PerformanceView, PriceZone, SeatList};
+use domain::catalog::{
+    EventCard, EventView, ListRow, ListSeat, ListSection, PerformanceRow, PerformanceView, PriceZone, SeatList,
+};
 use domain::hold::SeatState;
 use domain::queue::Phase;
 use domain::{Millis, Money, PerformanceId, PlanId, SeatNo, ZonedTime};
@@ -71,7 +73,8 @@ fn phase(row: &rows::PerformanceRow, now: Millis) -> Phase {
 /// When the zone is unknown: plans are checked when they are stored.
 pub(crate) fn zoned(at: Millis, zone: &str) -> Result<ZonedTime> {
     let unknown = |e: jiff::Error| Error::Broken(format!("the time zone {zone} can't be used: {e}"));
-    let local = Timestamp::from_millisecond(at.0).map_err(unknown)?.to_zoned_datetime(TimeZone::get(zone).map_err(unknown)?);
+    let local =
+        Timestamp::from_millisecond(at.0).map_err(unknown)?.to_zoned_datetime(TimeZone::get(zone).map_err(unknown)?);
     let small = |value: i8| u8::try_from(value).unwrap_or(0);
     Ok(ZonedTime {
         at,
@@ -104,7 +107,10 @@ impl Backend {
         let zones = seats.categories.iter().enumerate().map(|(index, name)| PriceZone {
             category: u8::try_from(index).unwrap_or(u8::MAX),
             name: name.clone(),
-            price: prices.iter().find(|(c, _)| usize::from(*c) == index).map(|(_, minor)| Money::new(*minor, row.currency)),
+            price: prices
+                .iter()
+                .find(|(c, _)| usize::from(*c) == index)
+                .map(|(_, minor)| Money::new(*minor, row.currency)),
         });
         let view = Arc::new(PerformanceView {
             id,
@@ -137,7 +143,10 @@ impl Backend {
         if let Some(seats) = cached {
             return Ok(seats);
         }
-        let seats = Arc::new(PlanSeats { seats: plans::seats(&self.pg, plan).await?, categories: plans::categories(&self.pg, plan).await? });
+        let seats = Arc::new(PlanSeats {
+            seats: plans::seats(&self.pg, plan).await?,
+            categories: plans::categories(&self.pg, plan).await?,
+        });
         self.plans.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(plan, Arc::clone(&seats));
         Ok(seats)
     }

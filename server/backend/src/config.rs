@@ -90,13 +90,17 @@ impl Config {
         let environment = match get("STARARENA_ENV").as_deref() {
             None | Some("development") => Environment::Development,
             Some("production") => Environment::Production,
-            Some(other) => return wrong(format!("STARARENA_ENV is `{other}`: `development` or `production` is expected")),
+            Some(other) => {
+                return wrong(format!("STARARENA_ENV is `{other}`: `development` or `production` is expected"));
+            }
         };
         let number = |name: &str, default: i64, range: std::ops::RangeInclusive<i64>| match get(name) {
             None => Ok(default),
             Some(text) => match text.parse::<i64>() {
                 Ok(value) if range.contains(&value) => Ok(value),
-                _ => wrong(format!("{name} is `{text}`: a number from {} to {} is expected", range.start(), range.end())),
+                _ => {
+                    wrong(format!("{name} is `{text}`: a number from {} to {} is expected", range.start(), range.end()))
+                }
             },
         };
         let ticket_key = match get("STARARENA_TICKET_KEY") {
@@ -110,7 +114,12 @@ impl Config {
             }
         };
         let list = |name: &str, default: &str| -> Vec<String> {
-            get(name).unwrap_or_else(|| default.to_owned()).split(',').map(|s| s.trim().to_owned()).filter(|s| !s.is_empty()).collect()
+            get(name)
+                .unwrap_or_else(|| default.to_owned())
+                .split(',')
+                .map(|s| s.trim().to_owned())
+                .filter(|s| !s.is_empty())
+                .collect()
         };
         let config = Self {
             environment,
@@ -118,7 +127,10 @@ impl Config {
             data_dir: get("STARARENA_DATA_DIR").unwrap_or_else(|| "data".to_owned()).into(),
             database_url: get("DATABASE_URL"),
             redis_url: get("REDIS_URL"),
-            token_keys: list("STARARENA_TOKEN_KEYS", DEVELOPMENT_TOKEN_KEY).into_iter().map(String::into_bytes).collect(),
+            token_keys: list("STARARENA_TOKEN_KEYS", DEVELOPMENT_TOKEN_KEY)
+                .into_iter()
+                .map(String::into_bytes)
+                .collect(),
             ticket_key,
             psp: PspSettings {
                 url: get("STARARENA_PSP_URL").unwrap_or_default().trim_end_matches('/').to_owned(),
@@ -151,19 +163,27 @@ impl Config {
             return Ok(());
         }
         if !self.fault_points.is_empty() {
-            return wrong("STARARENA_FAULT_POINTS is set: fault points are for tests and refuse to start in production");
+            return wrong(
+                "STARARENA_FAULT_POINTS is set: fault points are for tests and refuse to start in production",
+            );
         }
         if !self.public_url.starts_with("https://") {
             return wrong("STARARENA_PUBLIC_URL: an https:// address is expected in production");
         }
         if self.token_keys.iter().any(|key| key.as_slice() == DEVELOPMENT_TOKEN_KEY.as_bytes()) {
-            return wrong("STARARENA_TOKEN_KEYS: the default key is known to everybody; set a random one in production");
+            return wrong(
+                "STARARENA_TOKEN_KEYS: the default key is known to everybody; set a random one in production",
+            );
         }
         if self.token_keys.iter().any(|key| key.len() < TOKEN_KEY_MIN_BYTES) {
-            return wrong(format!("STARARENA_TOKEN_KEYS: each key needs at least {TOKEN_KEY_MIN_BYTES} bytes in production"));
+            return wrong(format!(
+                "STARARENA_TOKEN_KEYS: each key needs at least {TOKEN_KEY_MIN_BYTES} bytes in production"
+            ));
         }
         if self.ticket_key == DEVELOPMENT_TICKET_KEY {
-            return wrong("STARARENA_TICKET_KEY: the default key is known to everybody; set a random one in production");
+            return wrong(
+                "STARARENA_TICKET_KEY: the default key is known to everybody; set a random one in production",
+            );
         }
         // The sandbox moves no money, so nothing that it says may issue a ticket to real people.
         wrong("the sandbox payment provider refuses to start in production, and no other provider is configured")
@@ -224,7 +244,12 @@ mod tests {
 
     #[test]
     fn wrong_values_name_their_variable() {
-        for (name, value) in [("STARARENA_ENV", "prod"), ("STARARENA_VISIT_TTL_MS", "soon"), ("STARARENA_VISIT_TTL_MS", "-1"), ("STARARENA_TICKET_KEY", "zz")] {
+        for (name, value) in [
+            ("STARARENA_ENV", "prod"),
+            ("STARARENA_VISIT_TTL_MS", "soon"),
+            ("STARARENA_VISIT_TTL_MS", "-1"),
+            ("STARARENA_TICKET_KEY", "zz"),
+        ] {
             let error = read(&[(name, value)]).unwrap_err();
             assert!(error.0.contains(name), "{error}");
         }

@@ -36,15 +36,19 @@ impl Error {
     pub fn refusal(&self) -> Refusal {
         match self {
             Self::Refused(refusal) => refusal.clone(),
-            Self::Redis(_) => Refusal::new(Code::Unavailable, "the seats can't be reached right now; nothing was changed")
-                .retry_after_ms(RETRY_AFTER_MS),
-            Self::Postgres(e) if is_outage(e) => {
-                Refusal::new(Code::Unavailable, "the orders can't be reached right now; nothing was changed").retry_after_ms(RETRY_AFTER_MS)
-            }
-            Self::Provider(_) => {
-                Refusal::new(Code::ProviderUnavailable, "the payment provider can't be reached right now; nothing was charged")
+            Self::Redis(_) => {
+                Refusal::new(Code::Unavailable, "the seats can't be reached right now; nothing was changed")
                     .retry_after_ms(RETRY_AFTER_MS)
             }
+            Self::Postgres(e) if is_outage(e) => {
+                Refusal::new(Code::Unavailable, "the orders can't be reached right now; nothing was changed")
+                    .retry_after_ms(RETRY_AFTER_MS)
+            }
+            Self::Provider(_) => Refusal::new(
+                Code::ProviderUnavailable,
+                "the payment provider can't be reached right now; nothing was charged",
+            )
+            .retry_after_ms(RETRY_AFTER_MS),
             Self::Postgres(e) if is_unstorable_text(e) => {
                 Refusal::new(Code::InvalidInput, "a text contains a character that can't be stored, such as NUL")
             }

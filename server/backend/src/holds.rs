@@ -32,7 +32,8 @@ pub(crate) struct HoldRecord {
 
 pub(crate) fn rebuilding<T>() -> Result<T> {
     Err(Error::Refused(
-        Refusal::new(Code::Unavailable, "the seats are being rebuilt; nothing was changed").retry_after_ms(REBUILD_RETRY_MS),
+        Refusal::new(Code::Unavailable, "the seats are being rebuilt; nothing was changed")
+            .retry_after_ms(REBUILD_RETRY_MS),
     ))
 }
 
@@ -57,7 +58,11 @@ impl Backend {
         let request = HoldRequest::new(seats, key, sale.row.seat_limit)?;
         check_priced(&sale, &request.seats)?;
         let id = hold_id(session.account, performance, &request.key);
-        let answer = match self.seats.hold(&sale.keys, sale.row.epoch, id, session.account, &pass.nonce, &request.seats).await? {
+        let answer = match self
+            .seats
+            .hold(&sale.keys, sale.row.epoch, id, session.account, &pass.nonce, &request.seats)
+            .await?
+        {
             // The epoch may have moved on since the sale was read: look once more.
             HoldAnswer::Rebuilding => {
                 let sale = self.reload_sale(performance).await?;
@@ -116,18 +121,26 @@ impl Backend {
         if record.st != "held" && record.st != "paying" {
             return Ok(None);
         }
-        let seats = domain::ids::parse_seats(&record.s).map_err(|part| Error::Broken(format!("a hold names the seat {part}")))?;
+        let seats = domain::ids::parse_seats(&record.s)
+            .map_err(|part| Error::Broken(format!("a hold names the seat {part}")))?;
         let total = total(&sale, &seats)?;
         Ok(Some(Held { order: id, seats, expires: Millis(record.x), total }))
     }
 
     pub(crate) async fn hold_record(&self, sale: &Sale, id: OrderId) -> Result<Option<HoldRecord>> {
         let raw: Option<String> = self.seats.connection().hget(sale.keys.holds(), id.simple()).await?;
-        raw.map(|raw| serde_json::from_str(&raw).map_err(|e| Error::Broken(format!("the record of a hold can't be read: {e}")))).transpose()
+        raw.map(|raw| {
+            serde_json::from_str(&raw).map_err(|e| Error::Broken(format!("the record of a hold can't be read: {e}")))
+        })
+        .transpose()
     }
 
     /// Finds an account's hold: by its order, or, before that is written, in the sales of this account's visit.
-    pub(crate) async fn find_hold(self: &Arc<Self>, account: AccountId, order: OrderId) -> Result<Option<(Arc<Sale>, HoldRecord)>> {
+    pub(crate) async fn find_hold(
+        self: &Arc<Self>,
+        account: AccountId,
+        order: OrderId,
+    ) -> Result<Option<(Arc<Sale>, HoldRecord)>> {
         let written = orders::one(&self.pg, order).await?;
         let candidates = match written {
             Some(row) if row.account != account => return Ok(None),
@@ -176,13 +189,16 @@ fn check_priced(sale: &Sale, seats: &[SeatNo]) -> Result<()> {
     }
     let unpriced: Vec<SeatNo> = seats.iter().copied().filter(|s| sale.price(*s).is_none()).collect();
     if !unpriced.is_empty() {
-        return Err(Error::Refused(Refusal::new(Code::SeatNotForSale, "a seat without a price is not for sale").with_seats(unpriced)));
+        return Err(Error::Refused(
+            Refusal::new(Code::SeatNotForSale, "a seat without a price is not for sale").with_seats(unpriced),
+        ));
     }
     Ok(())
 }
 
 fn unknown_seats(seats: Vec<SeatNo>) -> Refusal {
-    Refusal::new(Code::UnknownSeat, format!("there is no seat {} in this performance", domain::ids::join_seats(&seats))).with_seats(seats)
+    Refusal::new(Code::UnknownSeat, format!("there is no seat {} in this performance", domain::ids::join_seats(&seats)))
+        .with_seats(seats)
 }
 
 /// The sum of seats' prices.
@@ -201,18 +217,24 @@ fn held(sale: &Sale, id: OrderId, seats: &[SeatNo], answer: HoldAnswer) -> std::
             Ok(Held { order: id, seats: seats.to_vec(), expires, total })
         }
         HoldAnswer::Rebuilding => {
-            Err(Refusal::new(Code::Unavailable, "the seats are being rebuilt; nothing was changed").retry_after_ms(REBUILD_RETRY_MS))
+            Err(Refusal::new(Code::Unavailable, "the seats are being rebuilt; nothing was changed")
+                .retry_after_ms(REBUILD_RETRY_MS))
         }
         HoldAnswer::KeyReused => no(Code::KeyReused, "this key was used with other seats"),
         HoldAnswer::Closed => no(Code::HoldClosed, "this hold has ended: choose seats again"),
         HoldAnswer::SaleClosed => no(Code::SaleClosed, "the sale has not opened yet, or has ended"),
-        HoldAnswer::PassRequired => no(Code::PassRequired, "the visit has ended, or goes on in another window: come in through the queue again"),
+        HoldAnswer::PassRequired => {
+            no(Code::PassRequired, "the visit has ended, or goes on in another window: come in through the queue again")
+        }
         HoldAnswer::HoldOpen(_) => no(Code::HoldOpen, "you hold seats already: pay for them or give them back first"),
         HoldAnswer::Limit => no(Code::LimitExceeded, "more seats than one account may have"),
         HoldAnswer::Unknown(seats) => Err(unknown_seats(seats)),
         HoldAnswer::Taken(seats) => {
-            Err(Refusal::new(Code::SeatTaken, format!("seat {} was just taken", domain::ids::join_seats(&seats))).with_seats(seats))
+            Err(Refusal::new(Code::SeatTaken, format!("seat {} was just taken", domain::ids::join_seats(&seats)))
+                .with_seats(seats))
         }
-        HoldAnswer::Blocked(seats) => Err(Refusal::new(Code::SeatNotForSale, "a blocked seat is not for sale").with_seats(seats)),
+        HoldAnswer::Blocked(seats) => {
+            Err(Refusal::new(Code::SeatNotForSale, "a blocked seat is not for sale").with_seats(seats))
+        }
     }
 }

@@ -139,7 +139,11 @@ impl Backend {
         let sale = self.sale(id).await?;
         let kept = queue_rows::read(&self.pg, id).await?;
         let status = base_status(&sale, self.now(), u32::try_from(kept.serving).unwrap_or(u32::MAX));
-        let hub = Arc::new(Hub { map: RwLock::default(), frames: broadcast::channel(FRAMES_BUFFERED).0, status: RwLock::new(Arc::new(status)) });
+        let hub = Arc::new(Hub {
+            map: RwLock::default(),
+            frames: broadcast::channel(FRAMES_BUFFERED).0,
+            status: RwLock::new(Arc::new(status)),
+        });
         let first = {
             let mut hubs = self.live.hubs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             match hubs.get(&id) {
@@ -203,7 +207,11 @@ fn base_status(sale: &Sale, now: Millis, serving: u32) -> QueueStatus {
 }
 
 fn snapshot_frame(epoch: i64, bytes: &[u8], at: LogPosition) -> Frame {
-    Frame::Snapshot { epoch: u64::try_from(epoch).unwrap_or(0), at, seats: bytes.iter().map(|b| SeatState::from_byte(*b)).collect() }
+    Frame::Snapshot {
+        epoch: u64::try_from(epoch).unwrap_or(0),
+        at,
+        seats: bytes.iter().map(|b| SeatState::from_byte(*b)).collect(),
+    }
 }
 
 /// Makes the polled object anew, again and again.
@@ -239,7 +247,8 @@ async fn follow_epoch(backend: &Arc<Backend>, hub: &Hub, id: PerformanceId) -> R
     let mut at = read.at;
     // A blocking read holds up everything behind it: a connection of its own, without a time-out.
     let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
-    let mut connection = redis::Client::open(backend.redis_url.as_str())?.get_multiplexed_async_connection_with_config(&config).await?;
+    let mut connection =
+        redis::Client::open(backend.redis_url.as_str())?.get_multiplexed_async_connection_with_config(&config).await?;
     loop {
         let started = Instant::now();
         let mut entries = read_log(&mut connection, &sale.keys, &at.to_string(), Some(LOG_WAIT_MS)).await?;

@@ -45,11 +45,18 @@ pub(crate) async fn enqueue(db: impl PgExecutor<'_>, dedupe: &str, mail: &Mail, 
 /// The mail with the link that confirms an address.
 pub(crate) fn confirmation(to: &str, link: &str, lang: &str) -> Mail {
     let (subject, body) = if lang == "zh" {
-        ("请确认您的邮箱", format!("您好！\n\n请打开下面的链接确认邮箱，然后就可以参加排队：\n\n{link}\n\n链接 24 小时内有效。如果不是您本人注册，请忽略此邮件。\n"))
+        (
+            "请确认您的邮箱",
+            format!(
+                "您好！\n\n请打开下面的链接确认邮箱，然后就可以参加排队：\n\n{link}\n\n链接 24 小时内有效。如果不是您本人注册，请忽略此邮件。\n"
+            ),
+        )
     } else {
         (
             "Confirm your e-mail address",
-            format!("Hello,\n\nopen this link to confirm your address; after that you can take a place in a queue:\n\n{link}\n\nIt works for 24 hours. If you did not sign up, ignore this mail.\n"),
+            format!(
+                "Hello,\n\nopen this link to confirm your address; after that you can take a place in a queue:\n\n{link}\n\nIt works for 24 hours. If you did not sign up, ignore this mail.\n"
+            ),
         )
     };
     Mail { to: to.to_owned(), subject: subject.to_owned(), body }
@@ -61,7 +68,10 @@ pub(crate) fn tickets_ready(to: &str, event: &str, seats: &[String], link: &str,
     let (subject, body) = if lang == "zh" {
         (format!("您的门票：{event}"), format!("付款成功，门票已出：\n\n{list}\n\n查看门票：\n\n{link}\n"))
     } else {
-        (format!("Your tickets: {event}"), format!("Your payment arrived and your tickets are ready:\n\n{list}\n\nSee them here:\n\n{link}\n"))
+        (
+            format!("Your tickets: {event}"),
+            format!("Your payment arrived and your tickets are ready:\n\n{list}\n\nSee them here:\n\n{link}\n"),
+        )
     };
     Mail { to: to.to_owned(), subject, body }
 }
@@ -71,7 +81,10 @@ pub(crate) fn refunded(to: &str, event: &str, amount: &str, lang: &str) -> Mail 
     let (subject, body) = if lang == "zh" {
         (format!("退款：{event}"), format!("您的付款到达时座位已经释放。{amount} 将全额退回。\n"))
     } else {
-        (format!("Refund: {event}"), format!("Your payment arrived after your seats had gone back. {amount} is returned to you in full.\n"))
+        (
+            format!("Refund: {event}"),
+            format!("Your payment arrived after your seats had gone back. {amount} is returned to you in full.\n"),
+        )
     };
     Mail { to: to.to_owned(), subject, body }
 }

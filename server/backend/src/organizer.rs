@@ -129,7 +129,11 @@ impl Backend {
                 source: &source,
                 categories: plan.categories.iter().map(|c| c.name.clone()).collect(),
                 sections_no: plan.seats.iter().map(|s| i16::try_from(s.section).unwrap_or(i16::MAX)).collect(),
-                sections: plan.seats.iter().map(|s| plan.sections.get(usize::from(s.section)).map(|s| s.name.clone()).unwrap_or_default()).collect(),
+                sections: plan
+                    .seats
+                    .iter()
+                    .map(|s| plan.sections.get(usize::from(s.section)).map(|s| s.name.clone()).unwrap_or_default())
+                    .collect(),
                 rows_no: plan.seats.iter().map(|s| i32::try_from(s.row).unwrap_or(i32::MAX)).collect(),
                 rows: plan.seats.iter().map(|s| names(s.row)).collect(),
                 labels: plan.seats.iter().map(|s| s.label.clone()).collect(),
@@ -230,7 +234,9 @@ impl Backend {
         if categories.is_empty() {
             return not_found("plan");
         }
-        if let Some((category, _)) = new.prices.iter().find(|(c, amount)| usize::from(*c) >= categories.len() || *amount <= 0) {
+        if let Some((category, _)) =
+            new.prices.iter().find(|(c, amount)| usize::from(*c) >= categories.len() || *amount <= 0)
+        {
             return invalid(format!("prices: category {category} is not in the plan, or its price is not positive"));
         }
         self.check_all_priced(plan, &categories, new).await?;
@@ -267,7 +273,12 @@ impl Backend {
     ///
     /// # Errors
     /// `unknown_seat`, `seat_taken` with the seats, `unavailable`.
-    pub async fn set_blocked(self: &Arc<Self>, id: PerformanceId, seats: &[SeatNo], reason: Option<&str>) -> Result<()> {
+    pub async fn set_blocked(
+        self: &Arc<Self>,
+        id: PerformanceId,
+        seats: &[SeatNo],
+        reason: Option<&str>,
+    ) -> Result<()> {
         let sale = self.sale(id).await?;
         let (from, to) = match reason {
             Some(reason) => {

@@ -48,9 +48,16 @@ impl Backend {
             OrderStatus::PendingPayment => self.begin_attempt(&row).await?,
             OrderStatus::PaymentProcessing => match self.open_attempt_of(order).await? {
                 Some(attempt) => attempt,
-                None => return refuse(Code::WrongState, "the payment of this order is being decided; look again in a moment"),
+                None => {
+                    return refuse(
+                        Code::WrongState,
+                        "the payment of this order is being decided; look again in a moment",
+                    );
+                }
             },
-            OrderStatus::Closed | OrderStatus::Refused => return refuse(Code::HoldClosed, "the time for these seats has ended"),
+            OrderStatus::Closed | OrderStatus::Refused => {
+                return refuse(Code::HoldClosed, "the time for these seats has ended");
+            }
             _ => return refuse(Code::WrongState, "this order is paid already"),
         };
         if let Some(url) = &attempt.pay_url {
@@ -68,11 +75,15 @@ impl Backend {
                 Some(row) if row.account == account => return Ok(row),
                 Some(_) => return not_found("order"),
                 None if started.elapsed() >= ROW_WAIT => break,
-                None if started.elapsed() < ROW_LOOK_EVERY && self.find_hold(account, order).await?.is_none() => return not_found("order"),
+                None if started.elapsed() < ROW_LOOK_EVERY && self.find_hold(account, order).await?.is_none() => {
+                    return not_found("order");
+                }
                 None => tokio::time::sleep(ROW_LOOK_EVERY).await,
             }
         }
-        Err(Error::Refused(Refusal::new(Code::Unavailable, "the order is being written; try again in a moment").retry_after_ms(1_000)))
+        Err(Error::Refused(
+            Refusal::new(Code::Unavailable, "the order is being written; try again in a moment").retry_after_ms(1_000),
+        ))
     }
 
     pub(crate) async fn open_attempt_of(&self, order: OrderId) -> Result<Option<AttemptRow>> {
@@ -89,7 +100,9 @@ impl Backend {
             PayAnswer::Until(until) => until,
             PayAnswer::Rebuilding => return rebuilding(),
             PayAnswer::Sold => return refuse(Code::WrongState, "this order is paid already"),
-            PayAnswer::OtherAttempt => return refuse(Code::WrongState, "another payment of this order runs; look again in a moment"),
+            PayAnswer::OtherAttempt => {
+                return refuse(Code::WrongState, "another payment of this order runs; look again in a moment");
+            }
             PayAnswer::Gone => {
                 attempts::set_status(&self.pg, attempt.id, AttemptStatus::Canceled).await?;
                 return refuse(Code::HoldClosed, "the time for these seats has ended");
@@ -222,13 +235,14 @@ impl Backend {
             metrics::counter!("stararena_webhooks_total", "outcome" => "bad_signature").increment(1);
             return refuse(Code::BadSignature, "the signature does not fit this body");
         }
-        let event: serde_json::Value =
-            serde_json::from_slice(body).map_err(|e| Error::Refused(Refusal::new(Code::InvalidInput, format!("body: {e}"))))?;
+        let event: serde_json::Value = serde_json::from_slice(body)
+            .map_err(|e| Error::Refused(Refusal::new(Code::InvalidInput, format!("body: {e}"))))?;
         let Some(id) = event["id"].as_str().filter(|id| !id.is_empty()) else {
             return refuse(Code::InvalidInput, "id: the event's id is expected");
         };
         let new = inbox::insert(&self.pg, self.provider.name(), id, &event, self.now()).await?;
-        metrics::counter!("stararena_webhooks_total", "outcome" => if new { "stored" } else { "repeated" }).increment(1);
+        metrics::counter!("stararena_webhooks_total", "outcome" => if new { "stored" } else { "repeated" })
+            .increment(1);
         self.wake.inbox.notify_one();
         Ok(())
     }

@@ -101,7 +101,12 @@ pub trait PaymentProvider: Send + Sync + 'static {
     /// Ends a payment that was not captured.
     fn cancel<'a>(&'a self, id: &'a str, key: &'a str) -> BoxFuture<'a, Result<ProviderPayment, ProviderError>>;
     /// Gives captured money back.
-    fn refund<'a>(&'a self, payment: &'a str, amount_minor: i64, key: &'a str) -> BoxFuture<'a, Result<ProviderRefund, ProviderError>>;
+    fn refund<'a>(
+        &'a self,
+        payment: &'a str,
+        amount_minor: i64,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<ProviderRefund, ProviderError>>;
     /// Reads a refund.
     fn get_refund<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ProviderRefund, ProviderError>>;
 }

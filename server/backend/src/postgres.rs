@@ -26,9 +26,11 @@ const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 /// Opens the pool. A transaction that its client forgot is ended by the server (a cancelled `begin`
 /// can leave one behind in this version of sqlx), and no statement runs without a bound.
 pub(crate) async fn connect(url: &str, connections: u32) -> Result<PgPool> {
-    let options = PgConnectOptions::from_str(url)?
-        .application_name("stararena")
-        .options([("idle_in_transaction_session_timeout", "10s"), ("statement_timeout", "30s"), ("lock_timeout", "10s")]);
+    let options = PgConnectOptions::from_str(url)?.application_name("stararena").options([
+        ("idle_in_transaction_session_timeout", "10s"),
+        ("statement_timeout", "30s"),
+        ("lock_timeout", "10s"),
+    ]);
     Ok(PgPoolOptions::new().max_connections(connections).acquire_timeout(ACQUIRE_TIMEOUT).connect_with(options).await?)
 }
 

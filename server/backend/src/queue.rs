@@ -53,9 +53,18 @@ impl Backend {
     ///
     /// # Errors
     /// `pass_invalid`, `not_your_turn`, `paused`, `full`, `sale_closed`, `invalid_input`, `unavailable`.
-    pub async fn enter(self: &Arc<Self>, session: &Session, performance: PerformanceId, ticket: &str, nonce: &str) -> Result<Entered> {
+    pub async fn enter(
+        self: &Arc<Self>,
+        session: &Session,
+        performance: PerformanceId,
+        ticket: &str,
+        nonce: &str,
+    ) -> Result<Entered> {
         if nonce.is_empty() || nonce.len() > NONCE_MAX_BYTES || !nonce.bytes().all(|b| b.is_ascii_graphic()) {
-            return refuse(Code::InvalidInput, format!("nonce: 1 to {NONCE_MAX_BYTES} printable ASCII characters are expected"));
+            return refuse(
+                Code::InvalidInput,
+                format!("nonce: 1 to {NONCE_MAX_BYTES} printable ASCII characters are expected"),
+            );
         }
         let ticket = self.read_ticket(session, performance, ticket)?;
         let status = self.queue_status(performance).await?;
@@ -63,7 +72,11 @@ impl Backend {
         let sale = self.sale(performance).await?;
         // The nonce is bound to the session: two devices that chose the same one are still two.
         let bound = format!("{}:{nonce}", session.session.simple());
-        let answer = match self.seats.enter(&sale.keys, sale.row.epoch, session.account, &bound, self.config.visit_ttl_ms).await? {
+        let answer = match self
+            .seats
+            .enter(&sale.keys, sale.row.epoch, session.account, &bound, self.config.visit_ttl_ms)
+            .await?
+        {
             Err(word) if word == "rebuilding" => {
                 let sale = self.reload_sale(performance).await?;
                 self.seats.enter(&sale.keys, sale.row.epoch, session.account, &bound, self.config.visit_ttl_ms).await?
@@ -77,12 +90,14 @@ impl Backend {
                 if let Err(error) = restored {
                     tracing::debug!(error = &error as &dyn std::error::Error, "a place was not restored");
                 }
-                let pass = Pass { account: session.account, performance, session: session.session, nonce: bound, expires };
+                let pass =
+                    Pass { account: session.account, performance, session: session.session, nonce: bound, expires };
                 Ok(Entered { pass: self.tokens.sign(PASS_PURPOSE, &pass), expires })
             }
             Err(word) => match word.as_str() {
                 "full" => Err(Error::Refused(
-                    Refusal::new(Code::Full, "as many fans as allowed are choosing seats; your turn stays yours").retry_after_ms(FULL_RETRY_MS),
+                    Refusal::new(Code::Full, "as many fans as allowed are choosing seats; your turn stays yours")
+                        .retry_after_ms(FULL_RETRY_MS),
                 )),
                 "paused" => refuse(Code::Paused, "the organizer has paused entry; your place is kept"),
                 "sale_closed" => refuse(Code::SaleClosed, "the sale has not opened yet, or has ended"),

@@ -106,9 +106,11 @@ impl Backend {
             }
             sign_ins.push((what.to_owned(), email.to_owned(), DEMO_PASSWORD.to_owned()));
         }
-        let real = pretix::import(real_venue, pretix::Mode::Tolerant).map_err(|e| Error::Broken(format!("the demo's venue can't be read: {e}")))?;
+        let real = pretix::import(real_venue, pretix::Mode::Tolerant)
+            .map_err(|e| Error::Broken(format!("the demo's venue can't be read: {e}")))?;
         let stadium = self.store_plan(organization, real.plan, "Canvas Stadium", "Istanbul", ISTANBUL).await?;
-        let arena = self.store_plan(organization, generate::arena(20_000, "StarArena"), "StarArena", "Berlin", BERLIN).await?;
+        let arena =
+            self.store_plan(organization, generate::arena(20_000, "StarArena"), "StarArena", "Berlin", BERLIN).await?;
         let mut performances = Vec::new();
         for (evening, place) in EVENINGS.iter().zip([(arena.id, BERLIN), (stadium.id, ISTANBUL), (arena.id, BERLIN)]) {
             performances.push(self.seed_evening(organization, evening, place).await?);
@@ -116,7 +118,12 @@ impl Backend {
         Ok(Demo { sign_ins, performances })
     }
 
-    async fn seed_evening(self: &Arc<Self>, organization: domain::OrganizationId, evening: &Evening, (plan, time_zone): (PlanId, &str)) -> Result<PerformanceId> {
+    async fn seed_evening(
+        self: &Arc<Self>,
+        organization: domain::OrganizationId,
+        evening: &Evening,
+        (plan, time_zone): (PlanId, &str),
+    ) -> Result<PerformanceId> {
         let known = crate::postgres::catalog::all(&self.pg, Some(evening.slug)).await?;
         if let Some(row) = known.first() {
             return Ok(row.id);

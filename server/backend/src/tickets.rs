@@ -47,7 +47,8 @@ impl Backend {
         }
         tickets::insert(&mut tx, &new, now).await?;
         for order in &paid {
-            let step = transition(OrderFacts { status: order.status, expires: order.expires }, OrderEvent::Issued, now)?;
+            let step =
+                transition(OrderFacts { status: order.status, expires: order.expires }, OrderEvent::Issued, now)?;
             if !orders::apply(&mut tx, order, step, OrderEvent::Issued, None, now).await? {
                 return Err(Error::Broken(format!("order {} changed while it was locked", order.id)));
             }
@@ -70,7 +71,12 @@ impl Backend {
         Ok(())
     }
 
-    async fn mail_tickets(&self, tx: &mut sqlx::Transaction<'_, sqlx::Postgres>, order: &OrderRow, items: &[ItemRow]) -> Result<()> {
+    async fn mail_tickets(
+        &self,
+        tx: &mut sqlx::Transaction<'_, sqlx::Postgres>,
+        order: &OrderRow,
+        items: &[ItemRow],
+    ) -> Result<()> {
         let Some(account) = accounts::by_id(&mut **tx, order.account).await? else {
             return Err(Error::Broken(format!("order {} has no account", order.id)));
         };

@@ -145,7 +145,9 @@ pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<(
             }
             PerformanceCommand::Pause { id } => backend.set_paused(id, true).await?,
             PerformanceCommand::Resume { id } => backend.set_paused(id, false).await?,
-            PerformanceCommand::Block { id, seats, reason } => backend.set_blocked(id, &seat_list(&seats)?, Some(&reason)).await?,
+            PerformanceCommand::Block { id, seats, reason } => {
+                backend.set_blocked(id, &seat_list(&seats)?, Some(&reason)).await?
+            }
             PerformanceCommand::Unblock { id, seats } => backend.set_blocked(id, &seat_list(&seats)?, None).await?,
         }
         Ok(())
@@ -162,7 +164,8 @@ fn seat_list(text: &str) -> anyhow::Result<Vec<SeatNo>> {
 }
 
 fn instant(option: &str, text: &str, now: Millis) -> anyhow::Result<Millis> {
-    let wrong = || format!("{option}: milliseconds since 1970 or minutes from now such as +90 are expected, not `{text}`");
+    let wrong =
+        || format!("{option}: milliseconds since 1970 or minutes from now such as +90 are expected, not `{text}`");
     match text.strip_prefix('+') {
         Some(minutes) => Ok(now.plus(minutes.parse::<i32>().with_context(wrong).map(i64::from)? * 60_000)),
         None => text.parse().map(Millis).with_context(wrong),
@@ -170,7 +173,8 @@ fn instant(option: &str, text: &str, now: Millis) -> anyhow::Result<Millis> {
 }
 
 fn price(text: &str, categories: &[String]) -> anyhow::Result<(u8, i64)> {
-    let (name, amount) = text.rsplit_once('=').with_context(|| format!("--price: `{text}` is not of the form category=amount"))?;
+    let (name, amount) =
+        text.rsplit_once('=').with_context(|| format!("--price: `{text}` is not of the form category=amount"))?;
     let Some(index) = categories.iter().position(|category| category == name) else {
         bail!("--price: the plan has no category `{name}`; it has {}", categories.join(", "));
     };

@@ -81,7 +81,11 @@ async fn invariants(backend: &Arc<Backend>, found: &mut Findings, alone: bool) -
     audit_all(backend, &sales, found).await
 }
 
-async fn audit_all(backend: &Arc<Backend>, sales: &[domain::PerformanceId], found: &mut Findings) -> backend::Result<()> {
+async fn audit_all(
+    backend: &Arc<Backend>,
+    sales: &[domain::PerformanceId],
+    found: &mut Findings,
+) -> backend::Result<()> {
     for id in sales {
         let breaches = backend.audit(*id).await?;
         if breaches.is_empty() {

@@ -88,7 +88,9 @@ async fn run_on(args: &RushArgs, mut config: Config, stores: &StoreAccess) -> an
     };
     config.public_url.clone_from(&url);
     let outcome = async {
-        let backend = Backend::connect(config, &stores.database_url, &stores.redis_url, Arc::new(SystemClock)).await.context("opening the stores")?;
+        let backend = Backend::connect(config, &stores.database_url, &stores.redis_url, Arc::new(SystemClock))
+            .await
+            .context("opening the stores")?;
         drive(args, &backend, url).await
     }
     .await;

@@ -119,17 +119,23 @@ fn read(file: &Path) -> anyhow::Result<String> {
     }
     let extension = file.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
     if matches!(extension.as_str(), "csv" | "tsv" | "svg" | "xml") {
-        bail!("{}: plans in the form .{extension} can't be read yet; a pretix seating plan (.json) is expected", file.display());
+        bail!(
+            "{}: plans in the form .{extension} can't be read yet; a pretix seating plan (.json) is expected",
+            file.display()
+        );
     }
     let bytes = std::fs::read(file).with_context(|| format!("reading {}", file.display()))?;
-    String::from_utf8(bytes).map_err(|e| anyhow::anyhow!("{}: not UTF-8 at byte {}", file.display(), e.utf8_error().valid_up_to()))
+    String::from_utf8(bytes)
+        .map_err(|e| anyhow::anyhow!("{}: not UTF-8 at byte {}", file.display(), e.utf8_error().valid_up_to()))
 }
 
 fn check(file: &Path, mode: pretix::Mode) -> anyhow::Result<ExitCode> {
     let text = read(file)?;
     // The first line counts what is there, also where the chosen mode refuses it.
     let counted = pretix::import(&text, pretix::Mode::Tolerant).ok();
-    print(&counted.as_ref().map_or_else(|| "0 seats, 0 rows, 0 sections".to_owned(), |imported| summary(&imported.plan)));
+    print(
+        &counted.as_ref().map_or_else(|| "0 seats, 0 rows, 0 sections".to_owned(), |imported| summary(&imported.plan)),
+    );
     match pretix::import(&text, mode) {
         Ok(imported) => {
             for warning in &imported.warnings {

@@ -59,7 +59,11 @@ pub(super) async fn edge(Extract(state): Extract<State>, mut request: Request, n
 
 /// What needs no store: the size that is announced, and where an unsafe request comes from.
 fn check(state: &State, request: &Request) -> Option<Response> {
-    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|v| v.to_str().ok()).and_then(|v| v.parse::<usize>().ok());
+    let length = request
+        .headers()
+        .get(header::CONTENT_LENGTH)
+        .and_then(|v| v.to_str().ok())
+        .and_then(|v| v.parse::<usize>().ok());
     if length.is_some_and(|length| length > BODY_MAX_BYTES) {
         return Some(refuse(Code::TooLarge, "the body is larger than 64 KiB"));
     }
@@ -69,7 +73,8 @@ fn check(state: &State, request: &Request) -> Option<Response> {
     }
     let unsafe_method = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     let upgrade = request.headers().contains_key(header::UPGRADE);
-    if (unsafe_method || upgrade) && !request.uri().path().starts_with(WEBHOOKS) && !same_site(state, request.headers()) {
+    if (unsafe_method || upgrade) && !request.uri().path().starts_with(WEBHOOKS) && !same_site(state, request.headers())
+    {
         return Some(refuse(Code::CrossSite, "this request came from another site, or does not say from where"));
     }
     None
@@ -87,11 +92,16 @@ fn same_site(state: &State, headers: &HeaderMap) -> bool {
     }
     // In development the same server is reached under several names.
     state.backend.config().is_development()
-        && headers.get(header::HOST).and_then(|v| v.to_str().ok()).is_some_and(|host| origin == format!("http://{host}"))
+        && headers
+            .get(header::HOST)
+            .and_then(|v| v.to_str().ok())
+            .is_some_and(|host| origin == format!("http://{host}"))
 }
 
 fn is_static(path: &str) -> bool {
-    ["/pkg/", "/maps/", "/fonts/", "/healthz", "/readyz", "/metrics", WEBHOOKS, "/favicon"].iter().any(|prefix| path.starts_with(prefix))
+    ["/pkg/", "/maps/", "/fonts/", "/healthz", "/readyz", "/metrics", WEBHOOKS, "/favicon"]
+        .iter()
+        .any(|prefix| path.starts_with(prefix))
         || (path.starts_with("/api/performances/") && path.ends_with("/queue/status"))
 }
 
@@ -117,7 +127,8 @@ async fn caller(state: &State, seen: Caller, path: &str) -> Result<(Caller, Opti
     match state.backend.read_session(token).await {
         Ok(Some((session, renewed))) => {
             let secure = if name.starts_with("__Host-") { "; Secure" } else { "" };
-            let renewed = renewed.map(|token| format!("{name}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000{secure}"));
+            let renewed =
+                renewed.map(|token| format!("{name}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000{secure}"));
             Ok((Caller { session: Some(session), ..seen }, renewed))
         }
         Ok(None) => Ok((seen, None)),
@@ -129,7 +140,10 @@ async fn caller(state: &State, seen: Caller, path: &str) -> Result<(Caller, Opti
 
 /// The right-most hop that is no trusted proxy.
 fn client_ip(state: &State, request: &Request) -> IpAddr {
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip());
+    let peer = request
+        .extensions()
+        .get::<ConnectInfo<SocketAddr>>()
+        .map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |info| info.0.ip());
     if !state.trusted_proxies.contains(&peer) {
         return peer;
     }
@@ -179,7 +193,8 @@ fn page_policy(nonce: &str) -> String {
 
 /// Headers that every answer carries.
 fn finish(mut response: Response, path: &str, id: &str, nonce: &str, https: bool) -> Response {
-    let is_page = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+    let is_page =
+        response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
     let headers = response.headers_mut();
     let mut set = |name: &'static str, value: &str| {
         if let Ok(value) = HeaderValue::from_str(value) {
@@ -194,7 +209,10 @@ fn finish(mut response: Response, path: &str, id: &str, nonce: &str, https: bool
     if is_page {
         set("content-security-policy", &page_policy(nonce));
     } else {
-        set("content-security-policy", "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'");
+        set(
+            "content-security-policy",
+            "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+        );
     }
     if https {
         set("strict-transport-security", "max-age=63072000; includeSubDomains");

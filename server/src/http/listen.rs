@@ -31,7 +31,11 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
     let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let connections = TaskTracker::new();
     let mut server = hyper::server::conn::http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(HEADERS_TIMEOUT).max_buf_size(HEADERS_MAX_BYTES.max(8192)).keep_alive(true);
+    server
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADERS_TIMEOUT)
+        .max_buf_size(HEADERS_MAX_BYTES.max(8192))
+        .keep_alive(true);
     loop {
         let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return Ok(()) };
         let (stream, peer) = tokio::select! {
@@ -54,7 +58,8 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
             request.map(axum::body::Body::new)
         })
         .layer(router.clone());
-        let connection = server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)).with_upgrades();
+        let connection =
+            server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)).with_upgrades();
         let stopping = stop.clone();
         connections.spawn(async move {
             let mut connection = std::pin::pin!(connection);

@@ -28,7 +28,11 @@ pub(super) async fn readyz(Extract(state): Extract<State>) -> Response {
 }
 
 /// Metrics, for those on this machine: a proxy's visitors don't get them.
-pub(super) async fn metrics(Extract(state): Extract<State>, ConnectInfo(peer): ConnectInfo<SocketAddr>, headers: HeaderMap) -> Response {
+pub(super) async fn metrics(
+    Extract(state): Extract<State>,
+    ConnectInfo(peer): ConnectInfo<SocketAddr>,
+    headers: HeaderMap,
+) -> Response {
     if !peer.ip().is_loopback() || headers.contains_key("x-forwarded-for") {
         return refuse(Code::NotFound, "there is no such page");
     }
@@ -48,7 +52,11 @@ pub(super) async fn ticket_key(Extract(state): Extract<State>) -> Response {
 }
 
 /// The polled object: the same for everybody, kept by caches for a second.
-pub(super) async fn queue_status(Extract(state): Extract<State>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+pub(super) async fn queue_status(
+    Extract(state): Extract<State>,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+) -> Response {
     let Ok(id) = id.parse::<PerformanceId>() else { return refuse(Code::NotFound, "there is no such performance") };
     let status = match state.backend.queue_status(id).await {
         Ok(status) => status,

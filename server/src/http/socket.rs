@@ -58,13 +58,19 @@ impl Drop for Counted {
 }
 
 /// Opens the live map of a performance.
-pub(super) async fn upgrade(Extract(state): Extract<State>, Path(id): Path<String>, socket: WebSocketUpgrade) -> Response {
+pub(super) async fn upgrade(
+    Extract(state): Extract<State>,
+    Path(id): Path<String>,
+    socket: WebSocketUpgrade,
+) -> Response {
     let Ok(id) = id.parse::<PerformanceId>() else { return refuse(Code::NotFound, "there is no such performance") };
     let feed = match state.backend.watch(id).await {
         Ok(feed) => feed,
         Err(error) => return failed(&error),
     };
-    let Some(counted) = Counted::new() else { return refuse(Code::Unavailable, "as many live maps as possible are open here") };
+    let Some(counted) = Counted::new() else {
+        return refuse(Code::Unavailable, "as many live maps as possible are open here");
+    };
     socket
         .read_buffer_size(BUFFER_BYTES)
         .write_buffer_size(BUFFER_BYTES)
@@ -87,7 +93,13 @@ async fn resync(socket: &mut WebSocket, backend: &Arc<Backend>, id: PerformanceI
     send(socket, Message::Binary(feed.snapshot.clone())).await.then_some(feed)
 }
 
-async fn follow(mut socket: WebSocket, backend: &Arc<Backend>, id: PerformanceId, mut feed: Feed, stop: &CancellationToken) {
+async fn follow(
+    mut socket: WebSocket,
+    backend: &Arc<Backend>,
+    id: PerformanceId,
+    mut feed: Feed,
+    stop: &CancellationToken,
+) {
     if !send(&mut socket, Message::Binary(feed.snapshot.clone())).await {
         return;
     }

@@ -52,7 +52,9 @@ impl ProviderProcess {
             }
             anyhow::bail!("the sandbox provider ended before it listened")
         };
-        let url = tokio::time::timeout(START_TIMEOUT, address).await.context("the sandbox provider did not listen in time")??;
+        let url = tokio::time::timeout(START_TIMEOUT, address)
+            .await
+            .context("the sandbox provider did not listen in time")??;
         // Read on, so that the child never waits for a full pipe.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Ok(Self { url, child, stdin })

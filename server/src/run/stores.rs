@@ -56,8 +56,10 @@ impl StoreAccess {
             }
             Err(error) => return Err(error.into()),
         };
-        let database_url = config.database_url.clone().or_else(|| stores.database_url.clone()).context("Postgres has no address")?;
-        let redis_url = config.redis_url.clone().or_else(|| stores.redis_url.clone()).context("Redis has no address")?;
+        let database_url =
+            config.database_url.clone().or_else(|| stores.database_url.clone()).context("Postgres has no address")?;
+        let redis_url =
+            config.redis_url.clone().or_else(|| stores.redis_url.clone()).context("Redis has no address")?;
         let text = serde_json::to_string(&Note { database_url: database_url.clone(), redis_url: redis_url.clone() })?;
         std::fs::write(&note, text).context("writing stores.json into the data folder")?;
         let stores = Arc::new(Mutex::new(Some(stores)));
@@ -95,10 +97,16 @@ async fn revive(stores: Arc<Mutex<Option<Stores>>>) {
         let Some(stores) = stores.as_mut() else { return };
         match stores.revive().await {
             Ok(revived) if revived.postgres || revived.redis => {
-                tracing::warn!(postgres = revived.postgres, redis = revived.redis, "a store had died and was started again");
+                tracing::warn!(
+                    postgres = revived.postgres,
+                    redis = revived.redis,
+                    "a store had died and was started again"
+                );
             }
             Ok(_) => {}
-            Err(error) => tracing::error!(error = &error as &dyn std::error::Error, "a store could not be started again"),
+            Err(error) => {
+                tracing::error!(error = &error as &dyn std::error::Error, "a store could not be started again")
+            }
         }
     }
 }

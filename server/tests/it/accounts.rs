@@ -1,8 +1,8 @@
 //! Signing up, confirming, signing in and out, over HTTP.
 
 use crate::arena::{Arena, Fan, Reply, SOON, Setup};
-use domain::account::{MailView, Me};
 use domain::Code;
+use domain::account::{MailView, Me};
 
 const EMAIL: &str = "ana@fans.example";
 const PASSWORD: &str = "correct horse battery";
@@ -65,7 +65,11 @@ async fn an_account_is_made_confirmed_once_and_signed_out() {
     let () = confirmed.ok();
     let fan = with_cookie(&arena, &confirmed).await;
     assert!(me(&arena, &fan).await.unwrap().verified, "the browser of the sign-in knows at once");
-    assert_eq!(arena.call(Some(&fan), "confirm-email", &[("token", &second)]).await.code(), Code::LinkInvalid, "a link works once");
+    assert_eq!(
+        arena.call(Some(&fan), "confirm-email", &[("token", &second)]).await.code(),
+        Code::LinkInvalid,
+        "a link works once"
+    );
     assert_eq!(arena.call(Some(&fan), "resend-confirmation", &[]).await.code(), Code::WrongState);
 
     let () = arena.call(Some(&fan), "sign-out", &[]).await.ok();
@@ -73,7 +77,9 @@ async fn an_account_is_made_confirmed_once_and_signed_out() {
     assert_eq!(arena.call(Some(&fan), "orders", &[]).await.code(), Code::SignInRequired);
     let () = arena.call(Some(&fan), "sign-out", &[]).await.ok();
 
-    for (email, password) in [(EMAIL, "wrong password"), ("nobody@fans.example", PASSWORD), ("", ""), (EMAIL, &"x".repeat(5_000))] {
+    for (email, password) in
+        [(EMAIL, "wrong password"), ("nobody@fans.example", PASSWORD), ("", ""), (EMAIL, &"x".repeat(5_000))]
+    {
         let reply = sign_in(&arena, email, password).await;
         assert_eq!((reply.status, reply.code()), (401, Code::WrongCredentials), "{email}");
         assert_eq!(reply.cookie("sa-session"), None);

@@ -39,7 +39,13 @@ pub(crate) struct Setup {
 
 impl Default for Setup {
     fn default() -> Self {
-        Self { seats: generate::MIN_ARENA_SEATS, seat_limit: 4, hold_ttl_ms: 120_000, shoppers_max: 2_000, settings: Vec::new() }
+        Self {
+            seats: generate::MIN_ARENA_SEATS,
+            seat_limit: 4,
+            hold_ttl_ms: 120_000,
+            shoppers_max: 2_000,
+            settings: Vec::new(),
+        }
     }
 }
 
@@ -127,8 +133,11 @@ impl Arena {
             ("DATABASE_URL", database.clone()),
             ("REDIS_URL", redis.clone()),
         ];
-        let settings: HashMap<String, String> =
-            fixed.into_iter().chain(setup.settings.iter().cloned()).map(|(name, value)| (name.to_owned(), value)).collect();
+        let settings: HashMap<String, String> = fixed
+            .into_iter()
+            .chain(setup.settings.iter().cloned())
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
         let config = Config::read(|name| settings.get(name).cloned()).unwrap();
         let backend = Backend::connect(config, &database, &redis, Arc::new(SystemClock)).await.unwrap();
         let plan = generate::arena(setup.seats, "House");
@@ -136,7 +145,17 @@ impl Arena {
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap();
         let pg = PgPool::connect(&database).await.unwrap();
         Self {
-            performance, backend, pg, origin, provider, server: None, workers: None, settings, client, stores: Some(stores), scratch,
+            performance,
+            backend,
+            pg,
+            origin,
+            provider,
+            server: None,
+            workers: None,
+            settings,
+            client,
+            stores: Some(stores),
+            scratch,
         }
     }
 
@@ -209,7 +228,11 @@ impl Arena {
 
     /// The status of an order's row, once it is written.
     pub(crate) async fn status(&self, order: OrderId) -> Option<String> {
-        sqlx::query_scalar("select status from orders where id = $1").bind(order.0).fetch_optional(&self.pg).await.unwrap()
+        sqlx::query_scalar("select status from orders where id = $1")
+            .bind(order.0)
+            .fetch_optional(&self.pg)
+            .await
+            .unwrap()
     }
 
     /// Waits until an order's row says so.
@@ -239,8 +262,16 @@ impl Arena {
         if self.server.is_none() && self.workers.is_none() {
             self.start_workers();
         }
-        eventually!(SOON, "the inbox is empty", self.count("select count(*) from payment_inbox where applied_ms is null").await == 0);
-        eventually!(SOON, "the outbox is empty", self.count("select count(*) from outbox where done_ms is null").await == 0);
+        eventually!(
+            SOON,
+            "the inbox is empty",
+            self.count("select count(*) from payment_inbox where applied_ms is null").await == 0
+        );
+        eventually!(
+            SOON,
+            "the outbox is empty",
+            self.count("select count(*) from outbox where done_ms is null").await == 0
+        );
         for sale in self.backend.sales().await.unwrap() {
             let breaches = self.backend.audit(sale).await.unwrap();
             assert!(breaches.is_empty(), "{}", breaches.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));

@@ -26,7 +26,10 @@ async fn with_the_applications_clock_ten_minutes_off_a_hold_lasts_as_long_as_it_
         let before = arena.redis_now().await;
         let held = wrong.hold(&fan.session, fan.pass(), arena.performance, seats(&[1, 2]), "k").await.unwrap();
         let after = arena.redis_now().await;
-        assert!(held.expires >= before.plus(TTL_MS) && held.expires <= after.plus(TTL_MS), "by one authority: {held:?}");
+        assert!(
+            held.expires >= before.plus(TTL_MS) && held.expires <= after.plus(TTL_MS),
+            "by one authority: {held:?}"
+        );
         arena.await_status(held.order, "pending_payment").await;
         eventually!(SOON, "half of its time is over", {
             let now = arena.redis_now().await;

@@ -100,7 +100,10 @@ async fn what_is_not_there_is_404_and_what_is_too_large_is_413() {
     assert_eq!((reply.status, reply.code()), (413, Code::TooLarge));
     let chunked = "POST /api/hold HTTP/1.1\r\nhost: x\r\norigin: ORIGIN\r\ntransfer-encoding: chunked\r\n\r\n";
     let answer = spoken(&arena, &chunked.replace("ORIGIN", &arena.origin)).await;
-    assert!(answer.starts_with("HTTP/1.1 413") && answer.contains("too_large"), "without a length it could grow for ever: {answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 413") && answer.contains("too_large"),
+        "without a length it could grow for ever: {answer}"
+    );
     for nonsense in ["hello\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /%zz HTTP/1.1\r\nhost: \u{7f}\r\n\r\n"] {
         let answer = spoken(&arena, nonsense).await;
         assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{nonsense:?}: {answer}");
@@ -120,7 +123,12 @@ async fn a_request_from_another_site_changes_nothing() {
     let form = [("performance", performance.as_str()), ("seats", "1"), ("key", "k")];
     let own = arena.origin.as_str();
     let port = own.rsplit(':').next().unwrap();
-    let foreign = [format!("http://127.0.0.1.evil.example:{port}"), format!("https://127.0.0.1:{port}"), "null".to_owned(), "http://evil.example".to_owned()];
+    let foreign = [
+        format!("http://127.0.0.1.evil.example:{port}"),
+        format!("https://127.0.0.1:{port}"),
+        "null".to_owned(),
+        "http://evil.example".to_owned(),
+    ];
     let mut refused: Vec<Vec<(&str, &str)>> = vec![vec![]];
     refused.extend(foreign.iter().map(|origin| vec![("origin", origin.as_str())]));
     refused.extend(["cross-site", "same-site", "nonsense"].map(|site| vec![("origin", own), ("sec-fetch-site", site)]));
@@ -133,7 +141,10 @@ async fn a_request_from_another_site_changes_nothing() {
         assert_eq!((reply.status, reply.code()), (403, Code::CrossSite), "{headers:?}");
     }
     assert_eq!(arena.seat(1).await, 0, "nothing is held");
-    let browser = arena.plain_request(Method::POST, "/api/hold").header("sec-fetch-site", "same-origin").header("cookie", cookies(&fan));
+    let browser = arena
+        .plain_request(Method::POST, "/api/hold")
+        .header("sec-fetch-site", "same-origin")
+        .header("cookie", cookies(&fan));
     assert_eq!(arena.send(browser.form(&form)).await.status, 200);
     arena.finish().await;
 }
@@ -142,8 +153,16 @@ async fn a_request_from_another_site_changes_nothing() {
 async fn a_form_without_javascript_is_sent_onward_and_every_answer_is_guarded() {
     let arena = Arena::web(Setup::default()).await;
     let fan = arena.one_inside().await;
-    let form = [("performance", arena.performance.to_string()), ("key", "nojs".to_owned()), ("seats[0]", "5".to_owned()), ("seats[1]", "6".to_owned())];
-    let request = arena.plain_request(Method::POST, "/api/hold-list").header("origin", &arena.origin).header("accept", "text/html");
+    let form = [
+        ("performance", arena.performance.to_string()),
+        ("key", "nojs".to_owned()),
+        ("seats[0]", "5".to_owned()),
+        ("seats[1]", "6".to_owned()),
+    ];
+    let request = arena
+        .plain_request(Method::POST, "/api/hold-list")
+        .header("origin", &arena.origin)
+        .header("accept", "text/html");
     let reply = arena.send(request.header("cookie", cookies(&fan)).form(&form)).await;
     assert_eq!(reply.status, 302, "{}", reply.body);
     let target = reply.headers["location"].to_str().unwrap().to_owned();

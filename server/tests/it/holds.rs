@@ -2,8 +2,8 @@
 
 use crate::arena::{Arena, Fan, SOON, Setup, seats};
 use domain::hold::{Held, SeatState};
-use domain::token::TokenKeys;
 use domain::queue::{PASS_PURPOSE, Pass};
+use domain::token::TokenKeys;
 use domain::{Code, Millis, OrderId};
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,8 @@ async fn the_same_key_is_the_same_hold_and_other_seats_with_it_are_refused() {
     assert_eq!(again, first, "a repeated call moves no expiry");
     assert_eq!(arena.hold(&fan, "3", "key").await.code(), Code::KeyReused);
     assert_eq!(arena.hold(&fan, "3,4,5", "key").await.code(), Code::KeyReused);
-    let mine: Option<Held> = arena.call(Some(&fan), "my-hold", &[("performance", &arena.performance.to_string())]).await.ok();
+    let mine: Option<Held> =
+        arena.call(Some(&fan), "my-hold", &[("performance", &arena.performance.to_string())]).await.ok();
     assert_eq!(mine, Some(first.clone()), "a reload finds the hold again");
 
     let () = arena.call(Some(&fan), "hold-release", &[("order", &first.order.to_string())]).await.ok();
@@ -54,14 +55,20 @@ async fn seats_that_are_not_for_sale_are_refused_with_the_reason_and_nothing_is_
     }
 
     // A price that is taken away takes its seats off sale, within the second that settings are kept.
-    let category: i16 = sqlx::query_scalar("select category from plan_seats where seat_no = 1").fetch_one(&arena.pg).await.unwrap();
-    let amount: i64 = sqlx::query_scalar("delete from prices where performance_id = $1 and category = $2 returning amount_minor")
-        .bind(arena.performance.0)
-        .bind(category)
-        .fetch_one(&arena.pg)
-        .await
-        .unwrap();
-    eventually!(SOON, "the price is gone", arena.backend.performance(arena.performance).await.unwrap().zones.iter().any(|zone| zone.price.is_none()));
+    let category: i16 =
+        sqlx::query_scalar("select category from plan_seats where seat_no = 1").fetch_one(&arena.pg).await.unwrap();
+    let amount: i64 =
+        sqlx::query_scalar("delete from prices where performance_id = $1 and category = $2 returning amount_minor")
+            .bind(arena.performance.0)
+            .bind(category)
+            .fetch_one(&arena.pg)
+            .await
+            .unwrap();
+    eventually!(
+        SOON,
+        "the price is gone",
+        arena.backend.performance(arena.performance).await.unwrap().zones.iter().any(|zone| zone.price.is_none())
+    );
     eventually!(SOON, "a seat without a price is refused", {
         let reply = arena.hold(&fan, "1", &uuid::Uuid::new_v4().simple().to_string()).await;
         if reply.status == 200 {
@@ -88,13 +95,19 @@ async fn a_hold_needs_a_pass_of_this_account_this_sign_in_and_this_performance()
 
     let refused = arena.hold(&with(None), "1", "a").await;
     assert_eq!((refused.status, refused.code()), (403, Code::PassRequired));
-    let stranger = arena.call(None, "hold", &[("performance", &arena.performance.to_string()), ("seats", "1"), ("key", "a")]).await;
+    let stranger = arena
+        .call(None, "hold", &[("performance", &arena.performance.to_string()), ("seats", "1"), ("key", "a")])
+        .await;
     assert_eq!(stranger.code(), Code::SignInRequired);
 
     let elsewhere = arena.another_sale().await;
     let foreign = arena.let_in(Fan { pass: None, ..fan.clone() }, elsewhere).await;
     let claims = Pass {
-        account: fan.account, performance: arena.performance, session: fan.session.session, nonce: "x".to_owned(), expires: Millis(i64::MAX),
+        account: fan.account,
+        performance: arena.performance,
+        session: fan.session.session,
+        nonce: "x".to_owned(),
+        expires: Millis(i64::MAX),
     };
     let forged = TokenKeys::new(vec![b"a key that is not the server's own".to_vec()]).sign(PASS_PURPOSE, &claims);
     for (what, pass) in [
@@ -112,7 +125,11 @@ async fn a_hold_needs_a_pass_of_this_account_this_sign_in_and_this_performance()
     let second = arena.let_in(arena.second_device(&fan).await, arena.performance).await;
     let replaced = arena.hold(&fan, "1", "a").await;
     assert_eq!((replaced.status, replaced.code()), (403, Code::PassRequired));
-    assert_eq!(arena.hold(&Fan { pass: fan.pass.clone(), ..second.clone() }, "1", "a").await.code(), Code::PassInvalid, "the old pass, shared");
+    assert_eq!(
+        arena.hold(&Fan { pass: fan.pass.clone(), ..second.clone() }, "1", "a").await.code(),
+        Code::PassInvalid,
+        "the old pass, shared"
+    );
     let held: Held = arena.hold(&second, "1", "a").await.ok();
     assert_eq!(held.seats, seats(&[1]));
     arena.finish().await;
@@ -150,7 +167,8 @@ async fn a_hold_that_runs_out_closes_its_order_and_can_not_be_paid() {
     assert!(due.elapsed() < Duration::from_secs(5), "back on sale within five seconds of being due");
     let late = arena.pay(&fan, held.order).await;
     assert_eq!((late.status, late.code()), (410, Code::HoldClosed));
-    let mine: Option<Held> = arena.call(Some(&fan), "my-hold", &[("performance", &arena.performance.to_string())]).await.ok();
+    let mine: Option<Held> =
+        arena.call(Some(&fan), "my-hold", &[("performance", &arena.performance.to_string())]).await.ok();
     assert_eq!(mine, None);
     arena.held(&fan, "11,12").await;
     arena.finish().await;

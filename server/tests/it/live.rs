@@ -56,7 +56,8 @@ impl Socket {
         let deadline = Instant::now() + limit;
         while map.state(seat) != Some(state) {
             let left = deadline.saturating_duration_since(Instant::now());
-            let frame = self.frame(left).await.unwrap_or_else(|| panic!("seat {seat} is not {state:?} within {limit:?}"));
+            let frame =
+                self.frame(left).await.unwrap_or_else(|| panic!("seat {seat} is not {state:?} within {limit:?}"));
             map.apply(frame).expect("frames of one socket continue each other");
         }
     }

@@ -100,9 +100,16 @@ async fn a_webhook_that_is_forged_old_or_malformed_is_refused_and_not_stored() {
     assert_eq!(arena.count("select count(*) from payment_inbox").await, 0, "nothing is stored");
 
     // An event of an order that is not known (yet) is stored and tried again.
-    let unknown = format!(r#"{{"id":"evt_early","type":"payment.captured","data":{{"object":{{"reference":"{}"}}}}}}"#, uuid::Uuid::new_v4());
+    let unknown = format!(
+        r#"{{"id":"evt_early","type":"payment.captured","data":{{"object":{{"reference":"{}"}}}}}}"#,
+        uuid::Uuid::new_v4()
+    );
     assert_eq!(deliver(&arena, &unknown, &signed(&unknown, unix_s())).await.status, 200);
-    eventually!(SOON, "tried", arena.count("select count(*) from payment_inbox where tries > 0 and applied_ms is null").await == 1);
+    eventually!(
+        SOON,
+        "tried",
+        arena.count("select count(*) from payment_inbox where tries > 0 and applied_ms is null").await == 1
+    );
     sqlx::query("delete from payment_inbox").execute(&arena.pg).await.unwrap();
     arena.finish().await;
 }
@@ -114,12 +121,18 @@ async fn a_payment_of_another_amount_is_set_aside_and_no_ticket_is_issued() {
     let held = arena.held(&fan, "70,71").await;
     let started: PayStarted = arena.pay(&fan, held.order).await.ok();
     let tamper = |delta: i64| {
-        let query = sqlx::query("update attempts set amount_minor = amount_minor + $2 where id = $1").bind(started.attempt.0).bind(delta);
+        let query = sqlx::query("update attempts set amount_minor = amount_minor + $2 where id = $1")
+            .bind(started.attempt.0)
+            .bind(delta);
         query.execute(&arena.pg)
     };
     tamper(1).await.unwrap();
     assert_eq!(arena.provider().card(&started, GOOD_CARD).await, 303);
-    eventually!(SOON, "set aside", arena.count("select count(*) from payment_quarantine where reason = 'another amount'").await == 1);
+    eventually!(
+        SOON,
+        "set aside",
+        arena.count("select count(*) from payment_quarantine where reason = 'another amount'").await == 1
+    );
     assert_eq!(arena.status(held.order).await.as_deref(), Some("payment_processing"), "the order stays");
     assert_eq!(arena.count_of(held.order, "select count(*) from tickets where order_id = $1").await, 0);
     assert_eq!(arena.count("select count(*) from ledger_entries").await, 0, "no money is booked");
@@ -127,7 +140,11 @@ async fn a_payment_of_another_amount_is_set_aside_and_no_ticket_is_issued() {
     assert_eq!(arena.seat(70).await, SeatState::Held as u8);
 
     tamper(-1).await.unwrap();
-    eventually!(3 * SOON, "once the amounts agree, asking goes on", arena.status(held.order).await.as_deref() == Some("fulfilled"));
+    eventually!(
+        3 * SOON,
+        "once the amounts agree, asking goes on",
+        arena.status(held.order).await.as_deref() == Some("fulfilled")
+    );
     assert_paid_once(&arena, held.order, 2).await;
     arena.finish().await;
 }
@@ -148,5 +165,28 @@ async fn a_payment_that_never_comes_is_cancelled_at_the_provider_and_its_seats_g
     let other = arena.one_inside().await;
     arena.held(&other, "80,81").await;
     assert_eq!(arena.pay(&fan, held.order).await.code(), Code::HoldClosed);
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn with_the_provider_away_an_order_closes_at_its_end_and_late_money_is_not_taken() {
+    let setup = Setup { hold_ttl_ms: 1_500, ..Setup::default() }.provider_deadline(1_500, 500);
+    let arena = Arena::web(setup).await;
+    let fan = arena.one_inside().await;
+    let other = arena.one_inside().await;
+    let held = arena.held(&fan, "90,91").await;
+    let started: PayStarted = arena.pay(&fan, held.order).await.ok();
+    arena.provider().switch(serde_json::json!({ "webhooks": "drop", "fail_permille": 1000 })).await;
+    assert_eq!(arena.provider().card(&started, GOOD_CARD).await, 303, "the fan paid in time, and we can't know it");
+    arena.await_status(held.order, "closed").await;
+    eventually!(SOON, "the seats are free", arena.seat(90).await == SeatState::Available as u8);
+    let theirs = arena.held(&other, "90,91").await;
+    arena.provider().switch(serde_json::json!({})).await;
+    eventually!(3 * SOON, "the money is given up", arena.provider().status(&started).await == "canceled");
+    let open = "select count(*) from attempts where order_id = $1 and status in ('created', 'open', 'authorized')";
+    eventually!(SOON, "the attempt is final", arena.count_of(held.order, open).await == 0);
+    assert_eq!(arena.count("select count(*) from ledger_entries").await, 0, "nothing was taken, nothing is owed");
+    assert_eq!(arena.status(held.order).await.as_deref(), Some("closed"));
+    assert_ne!(theirs.order, held.order);
     arena.finish().await;
 }

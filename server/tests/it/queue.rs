@@ -34,7 +34,11 @@ async fn no_more_shoppers_are_inside_than_allowed_however_many_enter_at_once() {
         tickets.push(arena.backend.join_queue(&fan.session, arena.performance).await.unwrap().ticket);
     }
     let served = u32::try_from(fans.len()).unwrap();
-    eventually!(crate::arena::SOON, "all places are served", arena.backend.queue_status(arena.performance).await.unwrap().serving >= served);
+    eventually!(
+        crate::arena::SOON,
+        "all places are served",
+        arena.backend.queue_status(arena.performance).await.unwrap().serving >= served
+    );
     let enter = async |index: usize| {
         let entered = arena.backend.enter(&fans[index].session, arena.performance, &tickets[index], "nonce").await;
         entered.map_err(|error| error.refusal())
@@ -65,12 +69,24 @@ async fn a_ticket_is_exchanged_by_its_owner_alone_and_a_repeated_nonce_is_the_sa
     let first: Entered = enter(Some(&fan), &performance, &ticket, "one").await.ok();
     let again: Entered = enter(Some(&fan), &performance, &ticket, "one").await.ok();
     assert_eq!(again, first, "a lost reply is repeated by its nonce");
-    assert_eq!(enter(Some(&other), &performance, &ticket, "one").await.code(), Code::PassInvalid, "replayed by another account");
+    assert_eq!(
+        enter(Some(&other), &performance, &ticket, "one").await.code(),
+        Code::PassInvalid,
+        "replayed by another account"
+    );
     assert_eq!(enter(None, &performance, &ticket, "one").await.code(), Code::SignInRequired);
     let elsewhere = arena.another_sale().await.to_string();
-    assert_eq!(enter(Some(&fan), &elsewhere, &ticket, "one").await.code(), Code::PassInvalid, "for another performance");
+    assert_eq!(
+        enter(Some(&fan), &elsewhere, &ticket, "one").await.code(),
+        Code::PassInvalid,
+        "for another performance"
+    );
     assert_eq!(enter(Some(&fan), &performance, &ticket[1..], "one").await.code(), Code::PassInvalid, "forged");
-    assert_eq!(enter(Some(&fan), &performance, &first.pass, "one").await.code(), Code::PassInvalid, "a pass is no ticket");
+    assert_eq!(
+        enter(Some(&fan), &performance, &first.pass, "one").await.code(),
+        Code::PassInvalid,
+        "a pass is no ticket"
+    );
     assert_eq!(enter(Some(&fan), &performance, &ticket, "").await.code(), Code::InvalidInput);
 
     // A second device takes the visit over: as long as before, not longer.
@@ -93,18 +109,27 @@ async fn a_paused_door_lets_nobody_in_and_whoever_is_inside_goes_on() {
     let ticket = arena.call(Some(&waiting), "queue-join", &[("performance", &performance)]).await.ok::<Joined>().ticket;
     arena.backend.set_paused(arena.performance, true).await.unwrap();
     let form = [("performance", performance.as_str()), ("ticket", ticket.as_str()), ("nonce", "n")];
-    eventually!(crate::arena::SOON, "the pause is known", arena.open(None, &format!("/api/performances/{performance}/queue/status")).await.body.contains("\"paused\""));
+    eventually!(
+        crate::arena::SOON,
+        "the pause is known",
+        arena.open(None, &format!("/api/performances/{performance}/queue/status")).await.body.contains("\"paused\"")
+    );
     assert_eq!(arena.call(Some(&waiting), "queue-enter", &form).await.code(), Code::Paused);
     arena.held(&inside, "1").await;
     arena.backend.set_paused(arena.performance, false).await.unwrap();
-    eventually!(crate::arena::SOON, "the door is open again", arena.call(Some(&waiting), "queue-enter", &form).await.status == 200);
+    eventually!(
+        crate::arena::SOON,
+        "the door is open again",
+        arena.call(Some(&waiting), "queue-enter", &form).await.status == 200
+    );
     arena.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_address_that_is_not_confirmed_gets_no_place() {
     let arena = Arena::web(Setup::default()).await;
-    let signed_up = arena.call(None, "sign-up", &[("email", "new@fans.example"), ("password", "a long password")]).await;
+    let signed_up =
+        arena.call(None, "sign-up", &[("email", "new@fans.example"), ("password", "a long password")]).await;
     let cookie = signed_up.cookie("sa-session").unwrap();
     let fan = Fan { cookie, ..arena.fans(1).await.remove(0) };
     let reply = arena.call(Some(&fan), "queue-join", &[("performance", &arena.performance.to_string())]).await;

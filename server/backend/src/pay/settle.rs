@@ -2,10 +2,10 @@
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
+use crate::mail;
 use crate::payment::{ProviderError, ProviderPayment, ProviderState};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::orders::{self, OrderRow};
-use crate::mail;
 use crate::postgres::{accounts, refunds};
 use crate::redis::PayAnswer;
 use domain::order::{AttemptStatus, OrderEvent, OrderFacts, OrderStatus, transition};
@@ -23,7 +23,8 @@ impl Backend {
     /// # Errors
     /// Outages: the schedule calls again.
     pub(crate) async fn settle(self: &Arc<Self>, attempt: &AttemptRow) -> Result<()> {
-        let Some(attempt) = attempts::one(&self.pg, attempt.id).await?.filter(|attempt| attempt.status.is_open()) else {
+        let Some(attempt) = attempts::one(&self.pg, attempt.id).await?.filter(|attempt| attempt.status.is_open())
+        else {
             return Ok(());
         };
         let Some(order) = orders::one(&self.pg, attempt.order).await? else {
@@ -84,7 +85,12 @@ impl Backend {
     }
 
     /// The fan is at the provider: note a declined card; end it there when its order is over.
-    async fn still_open(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow, payment: &ProviderPayment) -> Result<()> {
+    async fn still_open(
+        self: &Arc<Self>,
+        order: &OrderRow,
+        attempt: &AttemptRow,
+        payment: &ProviderPayment,
+    ) -> Result<()> {
         attempts::set_error(&self.pg, attempt.id, payment.last_error.as_deref()).await?;
         if order.status == OrderStatus::PaymentProcessing && self.seats.time().await? < order.expires {
             return Ok(());
@@ -92,7 +98,12 @@ impl Backend {
         self.cancel_there(order, attempt, payment).await
     }
 
-    async fn cancel_there(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow, payment: &ProviderPayment) -> Result<()> {
+    async fn cancel_there(
+        self: &Arc<Self>,
+        order: &OrderRow,
+        attempt: &AttemptRow,
+        payment: &ProviderPayment,
+    ) -> Result<()> {
         match self.provider.cancel(&payment.id, &format!("cancel:{}", attempt.id)).await {
             Ok(ended) if ended.state == ProviderState::Canceled => self.attempt_canceled(order, attempt).await,
             Ok(ended) if ended.state == ProviderState::Captured => self.captured(attempt).await,
@@ -108,7 +119,12 @@ impl Backend {
 
     /// Authorise → the order still owns its seats → capture; otherwise the authorisation is given up
     /// and no refund is needed.
-    async fn authorized(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow, payment: &ProviderPayment) -> Result<()> {
+    async fn authorized(
+        self: &Arc<Self>,
+        order: &OrderRow,
+        attempt: &AttemptRow,
+        payment: &ProviderPayment,
+    ) -> Result<()> {
         if !orders::owns_all_seats(&self.pg, attempt.order).await? {
             return self.cancel_there(order, attempt, payment).await;
         }
@@ -135,18 +151,29 @@ impl Backend {
                 return Err(Error::Broken(format!("attempt {} has no order", attempt.id)));
             };
             let now = self.now();
-            let step = transition(OrderFacts { status: order.status, expires: order.expires }, OrderEvent::Captured, now);
+            let step =
+                transition(OrderFacts { status: order.status, expires: order.expires }, OrderEvent::Captured, now);
             let mut tx = self.pg.begin().await?;
             if !attempts::set_status(&mut *tx, attempt.id, AttemptStatus::Captured).await? {
                 return Ok(());
             }
             let source = format!("capture:{}", attempt.id);
-            attempts::post(&mut tx, &source, "provider_clearing", "organizer_payable", attempt.amount_minor, attempt.currency, now).await?;
+            attempts::post(
+                &mut tx,
+                &source,
+                "provider_clearing",
+                "organizer_payable",
+                attempt.amount_minor,
+                attempt.currency,
+                now,
+            )
+            .await?;
             let moved = match step {
                 Ok(step) => orders::apply(&mut tx, &order, step, OrderEvent::Captured, None, now).await?,
                 Err(_) => {
                     // A late capture, or a second one: the seats are not this order's to sell.
-                    refunds::reserve_whole(&mut tx, uuid::Uuid::now_v7(), attempt.id, "captured without seats", now).await?;
+                    refunds::reserve_whole(&mut tx, uuid::Uuid::now_v7(), attempt.id, "captured without seats", now)
+                        .await?;
                     self.mail_refund(&mut tx, &order, attempt).await?;
                     true
                 }
@@ -163,13 +190,23 @@ impl Backend {
         Err(Error::Broken(format!("the order of attempt {} keeps changing", attempt.id)))
     }
 
-    async fn mail_refund(&self, tx: &mut sqlx::Transaction<'_, sqlx::Postgres>, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
+    async fn mail_refund(
+        &self,
+        tx: &mut sqlx::Transaction<'_, sqlx::Postgres>,
+        order: &OrderRow,
+        attempt: &AttemptRow,
+    ) -> Result<()> {
         let Some(account) = accounts::by_id(&mut **tx, order.account).await? else {
             return Err(Error::Broken(format!("order {} has no account", order.id)));
         };
         let sale = self.sale(order.performance).await?;
         let amount = Money::new(attempt.amount_minor, attempt.currency).to_string();
-        let mail = mail::refunded(&account.email, &format!("{} – {}", sale.row.artist, sale.row.title), &amount, &account.lang);
+        let mail = mail::refunded(
+            &account.email,
+            &format!("{} – {}", sale.row.artist, sale.row.title),
+            &amount,
+            &account.lang,
+        );
         mail::enqueue(&mut **tx, &format!("refund:{}", attempt.id), &mail, self.now()).await
     }
 
@@ -201,7 +238,11 @@ impl Backend {
         Ok(())
     }
 
-    async fn after_failure(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow) -> Result<Option<(OrderEvent, Option<Millis>)>> {
+    async fn after_failure(
+        self: &Arc<Self>,
+        order: &OrderRow,
+        attempt: &AttemptRow,
+    ) -> Result<Option<(OrderEvent, Option<Millis>)>> {
         if self.seats.time().await? >= order.expires {
             return Ok(Some((OrderEvent::ProviderCancelled, None)));
         }
@@ -260,7 +301,9 @@ impl Backend {
     pub(crate) async fn settle_refund(self: &Arc<Self>, row: &refunds::RefundRow) -> Result<()> {
         let refund = match (&row.provider_ref, &row.payment_ref) {
             (Some(id), _) => self.provider.get_refund(id).await?,
-            (None, Some(payment)) => self.provider.refund(payment, row.amount_minor, &format!("refund:{}", row.id)).await?,
+            (None, Some(payment)) => {
+                self.provider.refund(payment, row.amount_minor, &format!("refund:{}", row.id)).await?
+            }
             (None, None) => return Err(Error::Broken(format!("refund {} has no payment", row.id))),
         };
         refunds::submitted(&self.pg, row.id, &refund.id).await?;
@@ -268,11 +311,21 @@ impl Backend {
         let mut tx = self.pg.begin().await?;
         if refunds::finish(&mut *tx, row.id, succeeded).await? && succeeded {
             let source = format!("refund:{}", row.id);
-            attempts::post(&mut tx, &source, "organizer_payable", "provider_clearing", row.amount_minor, row.currency, self.now()).await?;
+            attempts::post(
+                &mut tx,
+                &source,
+                "organizer_payable",
+                "provider_clearing",
+                row.amount_minor,
+                row.currency,
+                self.now(),
+            )
+            .await?;
             refunds::mark_attempt(&mut *tx, row.attempt).await?;
         }
         tx.commit().await?;
-        metrics::counter!("stararena_refunds_total", "outcome" => if succeeded { "succeeded" } else { "failed" }).increment(1);
+        metrics::counter!("stararena_refunds_total", "outcome" => if succeeded { "succeeded" } else { "failed" })
+            .increment(1);
         Ok(())
     }
 }

@@ -34,7 +34,8 @@ impl Backend {
         let open = attempts.iter().find(|attempt| attempt.status.is_open());
         let last = attempts.first();
         let waiting = matches!(row.status, OrderStatus::PendingPayment | OrderStatus::PaymentProcessing);
-        let tickets = if row.status == OrderStatus::Fulfilled { tickets::of_order(&self.pg, row.id).await? } else { Vec::new() };
+        let tickets =
+            if row.status == OrderStatus::Fulfilled { tickets::of_order(&self.pg, row.id).await? } else { Vec::new() };
         let mut view = self.frame(&sale, row.id, row.status, row.expires)?;
         view.total = Money::new(row.total_minor, row.currency);
         view.items = items
@@ -57,7 +58,8 @@ impl Backend {
 
     async fn held_view(self: &Arc<Self>, session: &Session, id: OrderId) -> Result<OrderView> {
         let Some((sale, record)) = self.find_hold(session.account, id).await? else { return not_found("order") };
-        let seats = domain::ids::parse_seats(&record.s).map_err(|part| Error::Broken(format!("a hold names the seat {part}")))?;
+        let seats = domain::ids::parse_seats(&record.s)
+            .map_err(|part| Error::Broken(format!("a hold names the seat {part}")))?;
         let mut view = self.frame(&sale, id, Self::status_of_record(&record), Millis(record.x))?;
         view.total = total(&sale, &seats)?;
         for seat in seats {
@@ -77,7 +79,13 @@ impl Backend {
         Ok(view)
     }
 
-    fn frame(&self, sale: &crate::catalog::Sale, id: OrderId, status: OrderStatus, expires: Millis) -> Result<OrderView> {
+    fn frame(
+        &self,
+        sale: &crate::catalog::Sale,
+        id: OrderId,
+        status: OrderStatus,
+        expires: Millis,
+    ) -> Result<OrderView> {
         Ok(OrderView {
             id,
             status,

@@ -112,7 +112,8 @@ impl SandboxProvider {
         if status.is_server_error() || status.as_u16() == 429 {
             return Err(unreadable(format!("the provider answered {status}")));
         }
-        let code = serde_json::from_slice::<Value>(&body).ok().and_then(|v| v["error"]["code"].as_str().map(str::to_owned));
+        let code =
+            serde_json::from_slice::<Value>(&body).ok().and_then(|v| v["error"]["code"].as_str().map(str::to_owned));
         Err(ProviderError::Refused { code: code.unwrap_or_else(|| status.as_u16().to_string()) })
     }
 
@@ -155,21 +156,37 @@ impl PaymentProvider for SandboxProvider {
         Box::pin(async move { self.payment(reqwest::Method::GET, &format!("/v1/payments/{id}"), None, None).await })
     }
 
-    fn find<'a>(&'a self, reference: &'a str) -> BoxFuture<'a, std::result::Result<Option<ProviderPayment>, ProviderError>> {
+    fn find<'a>(
+        &'a self,
+        reference: &'a str,
+    ) -> BoxFuture<'a, std::result::Result<Option<ProviderPayment>, ProviderError>> {
         Box::pin(async move {
-            let list: Value = self.send(reqwest::Method::GET, &format!("/v1/payments?reference={reference}"), None, None).await?;
+            let list: Value =
+                self.send(reqwest::Method::GET, &format!("/v1/payments?reference={reference}"), None, None).await?;
             let items = list.get("data").cloned().unwrap_or(list);
             let found: Vec<Payment> = serde_json::from_value(items).map_err(unreadable)?;
             found.into_iter().next().map(TryInto::try_into).transpose()
         })
     }
 
-    fn capture<'a>(&'a self, id: &'a str, key: &'a str) -> BoxFuture<'a, std::result::Result<ProviderPayment, ProviderError>> {
-        Box::pin(async move { self.payment(reqwest::Method::POST, &format!("/v1/payments/{id}/capture"), Some(key), Some(json!({}))).await })
+    fn capture<'a>(
+        &'a self,
+        id: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, std::result::Result<ProviderPayment, ProviderError>> {
+        Box::pin(async move {
+            self.payment(reqwest::Method::POST, &format!("/v1/payments/{id}/capture"), Some(key), Some(json!({}))).await
+        })
     }
 
-    fn cancel<'a>(&'a self, id: &'a str, key: &'a str) -> BoxFuture<'a, std::result::Result<ProviderPayment, ProviderError>> {
-        Box::pin(async move { self.payment(reqwest::Method::POST, &format!("/v1/payments/{id}/cancel"), Some(key), Some(json!({}))).await })
+    fn cancel<'a>(
+        &'a self,
+        id: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, std::result::Result<ProviderPayment, ProviderError>> {
+        Box::pin(async move {
+            self.payment(reqwest::Method::POST, &format!("/v1/payments/{id}/cancel"), Some(key), Some(json!({}))).await
+        })
     }
 
     fn refund<'a>(
@@ -185,7 +202,9 @@ impl PaymentProvider for SandboxProvider {
     }
 
     fn get_refund<'a>(&'a self, id: &'a str) -> BoxFuture<'a, std::result::Result<ProviderRefund, ProviderError>> {
-        Box::pin(async move { Ok(refund(self.send(reqwest::Method::GET, &format!("/v1/refunds/{id}"), None, None).await?)) })
+        Box::pin(
+            async move { Ok(refund(self.send(reqwest::Method::GET, &format!("/v1/refunds/{id}"), None, None).await?)) },
+        )
     }
 }
 

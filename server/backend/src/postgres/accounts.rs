@@ -84,7 +84,12 @@ pub(crate) async fn by_id(db: impl PgExecutor<'_>, id: AccountId) -> sqlx::Resul
         .transpose()
 }
 
-pub(crate) async fn insert_session(db: impl PgExecutor<'_>, id: SessionId, account: AccountId, now: Millis) -> sqlx::Result<()> {
+pub(crate) async fn insert_session(
+    db: impl PgExecutor<'_>,
+    id: SessionId,
+    account: AccountId,
+    now: Millis,
+) -> sqlx::Result<()> {
     sqlx::query("insert into sessions (id, account_id, created_ms) values ($1, $2, $3)")
         .bind(id.0)
         .bind(account.0)
@@ -144,7 +149,12 @@ pub(crate) async fn confirm(db: impl PgExecutor<'_>, digest: &[u8], now: Millis)
     Ok(id.map(AccountId))
 }
 
-pub(crate) async fn ensure_organization(db: impl PgExecutor<'_>, id: OrganizationId, name: &str, now: Millis) -> sqlx::Result<OrganizationId> {
+pub(crate) async fn ensure_organization(
+    db: impl PgExecutor<'_>,
+    id: OrganizationId,
+    name: &str,
+    now: Millis,
+) -> sqlx::Result<OrganizationId> {
     let id: uuid::Uuid = sqlx::query_scalar(
         "insert into organizations (id, name, created_ms) values ($1, $2, $3)
          on conflict (name) do update set name = excluded.name returning id",
@@ -157,7 +167,12 @@ pub(crate) async fn ensure_organization(db: impl PgExecutor<'_>, id: Organizatio
     Ok(OrganizationId(id))
 }
 
-pub(crate) async fn set_member(db: impl PgExecutor<'_>, organization: OrganizationId, account: AccountId, role: Role) -> sqlx::Result<()> {
+pub(crate) async fn set_member(
+    db: impl PgExecutor<'_>,
+    organization: OrganizationId,
+    account: AccountId,
+    role: Role,
+) -> sqlx::Result<()> {
     sqlx::query(
         "insert into members (organization_id, account_id, role) values ($1, $2, $3)
          on conflict (organization_id, account_id) do update set role = excluded.role",

@@ -43,16 +43,34 @@ fn attempt(row: &PgRow) -> sqlx::Result<AttemptRow> {
 
 /// One attempt.
 pub(crate) async fn one(db: impl PgExecutor<'_>, id: AttemptId) -> sqlx::Result<Option<AttemptRow>> {
-    sqlx::query("select * from attempts where id = $1").bind(id.0).fetch_optional(db).await?.as_ref().map(attempt).transpose()
+    sqlx::query("select * from attempts where id = $1")
+        .bind(id.0)
+        .fetch_optional(db)
+        .await?
+        .as_ref()
+        .map(attempt)
+        .transpose()
 }
 
 /// The attempts of an order, newest first.
 pub(crate) async fn of_order(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::Result<Vec<AttemptRow>> {
-    sqlx::query("select * from attempts where order_id = $1 order by number desc").bind(order.0).fetch_all(db).await?.iter().map(attempt).collect()
+    sqlx::query("select * from attempts where order_id = $1 order by number desc")
+        .bind(order.0)
+        .fetch_all(db)
+        .await?
+        .iter()
+        .map(attempt)
+        .collect()
 }
 
 /// Starts an attempt; `false` when another one is open, or the number is taken.
-pub(crate) async fn insert(db: impl PgExecutor<'_>, row: &AttemptRow, provider: &str, next_query: Millis, now: Millis) -> sqlx::Result<bool> {
+pub(crate) async fn insert(
+    db: impl PgExecutor<'_>,
+    row: &AttemptRow,
+    provider: &str,
+    next_query: Millis,
+    now: Millis,
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "insert into attempts (id, order_id, number, status, provider, amount_minor, currency, created_ms, deadline_ms, next_query_ms)
          values ($1, $2, $3, 'created', $4, $5, $6, $7, $8, $9) on conflict do nothing",
@@ -72,7 +90,12 @@ pub(crate) async fn insert(db: impl PgExecutor<'_>, row: &AttemptRow, provider: 
 }
 
 /// Notes where the provider keeps this attempt.
-pub(crate) async fn set_open(db: impl PgExecutor<'_>, id: AttemptId, provider_ref: &str, pay_url: &str) -> sqlx::Result<bool> {
+pub(crate) async fn set_open(
+    db: impl PgExecutor<'_>,
+    id: AttemptId,
+    provider_ref: &str,
+    pay_url: &str,
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "update attempts set status = case when status = 'created' then 'open' else status end, provider_ref = $2, pay_url = $3
          where id = $1 and (provider_ref is null or provider_ref = $2)",
@@ -87,17 +110,22 @@ pub(crate) async fn set_open(db: impl PgExecutor<'_>, id: AttemptId, provider_re
 
 /// Moves an attempt from one of the open states; `false` when it is in none of them any more.
 pub(crate) async fn set_status(db: impl PgExecutor<'_>, id: AttemptId, to: AttemptStatus) -> sqlx::Result<bool> {
-    let done = sqlx::query("update attempts set status = $2 where id = $1 and status in ('created', 'open', 'authorized')")
-        .bind(id.0)
-        .bind(to.as_str())
-        .execute(db)
-        .await?;
+    let done =
+        sqlx::query("update attempts set status = $2 where id = $1 and status in ('created', 'open', 'authorized')")
+            .bind(id.0)
+            .bind(to.as_str())
+            .execute(db)
+            .await?;
     Ok(done.rows_affected() == 1)
 }
 
 /// Notes why the provider declined, for the fan.
 pub(crate) async fn set_error(db: impl PgExecutor<'_>, id: AttemptId, error: Option<&str>) -> sqlx::Result<()> {
-    sqlx::query("update attempts set last_error = $2 where id = $1 and last_error is distinct from $2").bind(id.0).bind(error).execute(db).await?;
+    sqlx::query("update attempts set last_error = $2 where id = $1 and last_error is distinct from $2")
+        .bind(id.0)
+        .bind(error)
+        .execute(db)
+        .await?;
     Ok(())
 }
 
@@ -147,7 +175,14 @@ pub(crate) async fn post(
 }
 
 /// Sets money aside that fits nothing we know.
-pub(crate) async fn quarantine(db: impl PgExecutor<'_>, provider: &str, provider_ref: &str, reason: &str, evidence: &Value, now: Millis) -> sqlx::Result<()> {
+pub(crate) async fn quarantine(
+    db: impl PgExecutor<'_>,
+    provider: &str,
+    provider_ref: &str,
+    reason: &str,
+    evidence: &Value,
+    now: Millis,
+) -> sqlx::Result<()> {
     sqlx::query(
         "insert into payment_quarantine (provider, provider_ref, reason, evidence, created_ms) values ($1, $2, $3, $4, $5)
          on conflict (provider, provider_ref, reason) do nothing",

@@ -94,18 +94,26 @@ fn performance(row: &PgRow) -> sqlx::Result<PerformanceRow> {
 
 /// One performance.
 pub(crate) async fn one(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<Option<PerformanceRow>> {
-    sqlx::query(sqlx::AssertSqlSafe(format!("{PERFORMANCE} where p.id = $1"))).bind(id.0).fetch_optional(db).await?.as_ref().map(performance).transpose()
+    sqlx::query(sqlx::AssertSqlSafe(format!("{PERFORMANCE} where p.id = $1")))
+        .bind(id.0)
+        .fetch_optional(db)
+        .await?
+        .as_ref()
+        .map(performance)
+        .transpose()
 }
 
 /// Every performance, by date; those of one event when a slug is given.
 pub(crate) async fn all(db: impl PgExecutor<'_>, slug: Option<&str>) -> sqlx::Result<Vec<PerformanceRow>> {
-    sqlx::query(sqlx::AssertSqlSafe(format!("{PERFORMANCE} where $1::text is null or e.slug = $1 order by p.starts_ms, p.id")))
-        .bind(slug)
-        .fetch_all(db)
-        .await?
-        .iter()
-        .map(performance)
-        .collect()
+    sqlx::query(sqlx::AssertSqlSafe(format!(
+        "{PERFORMANCE} where $1::text is null or e.slug = $1 order by p.starts_ms, p.id"
+    )))
+    .bind(slug)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(performance)
+    .collect()
 }
 
 /// Performances whose sale has not ended, or whose last orders may still be under way.
@@ -213,18 +221,27 @@ pub(crate) async fn insert_performance(
 
 /// Pauses or resumes entry.
 pub(crate) async fn set_paused(db: impl PgExecutor<'_>, id: PerformanceId, paused: bool) -> sqlx::Result<bool> {
-    let done = sqlx::query("update performances set paused = $2 where id = $1").bind(id.0).bind(paused).execute(db).await?;
+    let done =
+        sqlx::query("update performances set paused = $2 where id = $1").bind(id.0).bind(paused).execute(db).await?;
     Ok(done.rows_affected() == 1)
 }
 
 /// Seats of a performance that are not for sale, with reasons.
 pub(crate) async fn blocked(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<Vec<u32>> {
-    let seats: Vec<i32> = sqlx::query_scalar("select seat_no from blocked_seats where performance_id = $1").bind(id.0).fetch_all(db).await?;
+    let seats: Vec<i32> = sqlx::query_scalar("select seat_no from blocked_seats where performance_id = $1")
+        .bind(id.0)
+        .fetch_all(db)
+        .await?;
     Ok(seats.into_iter().filter_map(|s| u32::try_from(s).ok()).collect())
 }
 
 /// Blocks seats with a reason.
-pub(crate) async fn insert_blocked(db: impl PgExecutor<'_>, id: PerformanceId, seats: &[i32], reason: &str) -> sqlx::Result<()> {
+pub(crate) async fn insert_blocked(
+    db: impl PgExecutor<'_>,
+    id: PerformanceId,
+    seats: &[i32],
+    reason: &str,
+) -> sqlx::Result<()> {
     sqlx::query(
         "insert into blocked_seats (performance_id, seat_no, reason) select $1, seat, $3 from unnest($2::integer[]) as s (seat)
          on conflict (performance_id, seat_no) do update set reason = excluded.reason",
@@ -239,7 +256,11 @@ pub(crate) async fn insert_blocked(db: impl PgExecutor<'_>, id: PerformanceId, s
 
 /// Unblocks seats.
 pub(crate) async fn delete_blocked(db: impl PgExecutor<'_>, id: PerformanceId, seats: &[i32]) -> sqlx::Result<()> {
-    sqlx::query("delete from blocked_seats where performance_id = $1 and seat_no = any($2)").bind(id.0).bind(seats).execute(db).await?;
+    sqlx::query("delete from blocked_seats where performance_id = $1 and seat_no = any($2)")
+        .bind(id.0)
+        .bind(seats)
+        .execute(db)
+        .await?;
     Ok(())
 }
 

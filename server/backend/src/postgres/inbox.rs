@@ -5,7 +5,13 @@ use serde_json::Value;
 use sqlx::{PgExecutor, Row as _};
 
 /// Stores an event; `false` when it was there.
-pub(crate) async fn insert(db: impl PgExecutor<'_>, provider: &str, event: &str, body: &Value, now: Millis) -> sqlx::Result<bool> {
+pub(crate) async fn insert(
+    db: impl PgExecutor<'_>,
+    provider: &str,
+    event: &str,
+    body: &Value,
+    now: Millis,
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "insert into payment_inbox (provider, event_id, body, received_ms, next_try_ms) values ($1, $2, $3, $4, $4)
          on conflict (provider, event_id) do nothing",
@@ -41,7 +47,9 @@ pub(crate) async fn take_due(db: impl PgExecutor<'_>, now: Millis, most: i64) ->
     .fetch_all(db)
     .await?
     .iter()
-    .map(|row| Ok(InboxRow { provider: row.try_get("provider")?, event: row.try_get("event_id")?, body: row.try_get("body")? }))
+    .map(|row| {
+        Ok(InboxRow { provider: row.try_get("provider")?, event: row.try_get("event_id")?, body: row.try_get("body")? })
+    })
     .collect()
 }
 
@@ -58,7 +66,12 @@ pub(crate) async fn applied(db: impl PgExecutor<'_>, provider: &str, event: &str
 
 /// Notes why an event could not be applied yet.
 pub(crate) async fn failed(db: impl PgExecutor<'_>, provider: &str, event: &str, error: &str) -> sqlx::Result<()> {
-    sqlx::query("update payment_inbox set error = $3 where provider = $1 and event_id = $2").bind(provider).bind(event).bind(error).execute(db).await?;
+    sqlx::query("update payment_inbox set error = $3 where provider = $1 and event_id = $2")
+        .bind(provider)
+        .bind(event)
+        .bind(error)
+        .execute(db)
+        .await?;
     Ok(())
 }
 

@@ -5,7 +5,8 @@ use sqlx::PgConnection;
 /// Tries to become the leader of `name` on this connection, for as long as the connection lives.
 /// Answers the new term.
 pub(crate) async fn acquire(db: &mut PgConnection, name: &str) -> sqlx::Result<Option<i64>> {
-    let locked: bool = sqlx::query_scalar("select pg_try_advisory_lock(hashtext($1), 7301)").bind(name).fetch_one(&mut *db).await?;
+    let locked: bool =
+        sqlx::query_scalar("select pg_try_advisory_lock(hashtext($1), 7301)").bind(name).fetch_one(&mut *db).await?;
     if !locked {
         return Ok(None);
     }
@@ -21,6 +22,7 @@ pub(crate) async fn acquire(db: &mut PgConnection, name: &str) -> sqlx::Result<O
 
 /// Whether this connection still leads: it answers, and nobody took a later term.
 pub(crate) async fn still_leads(db: &mut PgConnection, name: &str, term: i64) -> sqlx::Result<bool> {
-    let current: i64 = sqlx::query_scalar("select term from leader_terms where name = $1").bind(name).fetch_one(db).await?;
+    let current: i64 =
+        sqlx::query_scalar("select term from leader_terms where name = $1").bind(name).fetch_one(db).await?;
     Ok(current == term)
 }

@@ -6,7 +6,10 @@ use uuid::Uuid;
 
 /// Where the writer stands: the position up to which all entries are committed.
 pub(crate) async fn position(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<Option<(i64, String)>> {
-    let row = sqlx::query("select epoch, position from log_positions where performance_id = $1").bind(id.0).fetch_optional(db).await?;
+    let row = sqlx::query("select epoch, position from log_positions where performance_id = $1")
+        .bind(id.0)
+        .fetch_optional(db)
+        .await?;
     row.map(|row| Ok((row.try_get("epoch")?, row.try_get("position")?))).transpose()
 }
 
@@ -25,7 +28,13 @@ pub(crate) async fn start_epoch(db: impl PgExecutor<'_>, id: PerformanceId, epoc
 }
 
 /// Moves the position, if nobody else did and the epoch still stands in both tables.
-pub(crate) async fn advance(db: impl PgExecutor<'_>, id: PerformanceId, epoch: i64, from: &str, to: &str) -> sqlx::Result<bool> {
+pub(crate) async fn advance(
+    db: impl PgExecutor<'_>,
+    id: PerformanceId,
+    epoch: i64,
+    from: &str,
+    to: &str,
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "update log_positions set position = $4 where performance_id = $1 and epoch = $2 and position = $3
          and exists (select 1 from performances where id = $1 and epoch = $2)",
@@ -74,7 +83,12 @@ pub(crate) async fn close_ended(db: &mut PgConnection, ended: &[Uuid], now: Mill
 
 /// Writes orders with their items and claims. Answers the orders that did not get all their seats:
 /// they are `refused`, without claims.
-pub(crate) async fn insert_orders(db: &mut PgConnection, performance: PerformanceId, new: &NewOrders, now: Millis) -> sqlx::Result<Vec<Uuid>> {
+pub(crate) async fn insert_orders(
+    db: &mut PgConnection,
+    performance: PerformanceId,
+    new: &NewOrders,
+    now: Millis,
+) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query(
         "with o as (
             select * from unnest($2::uuid[], $3::uuid[], $4::boolean[], $5::integer[], $6::bigint[], $10::bigint[])
@@ -135,7 +149,12 @@ pub(crate) async fn insert_orders(db: &mut PgConnection, performance: Performanc
     refuse_incomplete(db, performance, new, now).await
 }
 
-async fn refuse_incomplete(db: &mut PgConnection, performance: PerformanceId, new: &NewOrders, now: Millis) -> sqlx::Result<Vec<Uuid>> {
+async fn refuse_incomplete(
+    db: &mut PgConnection,
+    performance: PerformanceId,
+    new: &NewOrders,
+    now: Millis,
+) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar(
         "with wanted as (
             select o.id, count(*) as seats from unnest($2::uuid[]) as i (id)
@@ -186,12 +205,19 @@ pub(crate) async fn insert_admissions(
 }
 
 /// Visits that ended by a purchase.
-pub(crate) async fn end_admissions(db: &mut PgConnection, performance: PerformanceId, accounts: &[Uuid], now: Millis) -> sqlx::Result<()> {
-    sqlx::query("update admissions set left_ms = $3 where performance_id = $1 and account_id = any($2) and left_ms is null")
-        .bind(performance.0)
-        .bind(accounts)
-        .bind(now.0)
-        .execute(db)
-        .await?;
+pub(crate) async fn end_admissions(
+    db: &mut PgConnection,
+    performance: PerformanceId,
+    accounts: &[Uuid],
+    now: Millis,
+) -> sqlx::Result<()> {
+    sqlx::query(
+        "update admissions set left_ms = $3 where performance_id = $1 and account_id = any($2) and left_ms is null",
+    )
+    .bind(performance.0)
+    .bind(accounts)
+    .bind(now.0)
+    .execute(db)
+    .await?;
     Ok(())
 }

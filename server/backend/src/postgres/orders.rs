@@ -45,7 +45,13 @@ fn order(row: &PgRow) -> sqlx::Result<OrderRow> {
 
 /// One order.
 pub(crate) async fn one(db: impl PgExecutor<'_>, id: OrderId) -> sqlx::Result<Option<OrderRow>> {
-    sqlx::query("select * from orders where id = $1").bind(id.0).fetch_optional(db).await?.as_ref().map(order).transpose()
+    sqlx::query("select * from orders where id = $1")
+        .bind(id.0)
+        .fetch_optional(db)
+        .await?
+        .as_ref()
+        .map(order)
+        .transpose()
 }
 
 /// Applies a transition to the order as it was read: `false` when it is not like that any more.
@@ -192,7 +198,10 @@ pub(crate) async fn unconfirmed(db: impl PgExecutor<'_>, most: i64) -> sqlx::Res
 }
 
 /// Orders that ended and whose holds must still end in Redis.
-pub(crate) async fn unreleased(db: impl PgExecutor<'_>, most: i64) -> sqlx::Result<Vec<(OrderId, PerformanceId, OrderStatus)>> {
+pub(crate) async fn unreleased(
+    db: impl PgExecutor<'_>,
+    most: i64,
+) -> sqlx::Result<Vec<(OrderId, PerformanceId, OrderStatus)>> {
     sqlx::query(
         "select id, performance_id, status from orders
          where status in ('closed', 'refused', 'refunded') and released_ms is null order by expires_ms limit $1",
@@ -210,25 +219,35 @@ fn pairs(rows: Vec<PgRow>) -> sqlx::Result<Vec<(OrderId, PerformanceId)>> {
 }
 
 pub(crate) async fn set_confirmed(db: impl PgExecutor<'_>, ids: &[Uuid], now: Millis) -> sqlx::Result<()> {
-    sqlx::query("update orders set confirmed_ms = $2 where id = any($1) and confirmed_ms is null").bind(ids).bind(now.0).execute(db).await?;
+    sqlx::query("update orders set confirmed_ms = $2 where id = any($1) and confirmed_ms is null")
+        .bind(ids)
+        .bind(now.0)
+        .execute(db)
+        .await?;
     Ok(())
 }
 
 pub(crate) async fn set_released(db: impl PgExecutor<'_>, ids: &[Uuid], now: Millis) -> sqlx::Result<()> {
-    sqlx::query("update orders set released_ms = $2 where id = any($1) and released_ms is null").bind(ids).bind(now.0).execute(db).await?;
+    sqlx::query("update orders set released_ms = $2 where id = any($1) and released_ms is null")
+        .bind(ids)
+        .bind(now.0)
+        .execute(db)
+        .await?;
     Ok(())
 }
 
 /// Processing orders whose time, deadline and grace are over.
 pub(crate) async fn overdue(db: impl PgExecutor<'_>, now: Millis, most: i64) -> sqlx::Result<Vec<OrderId>> {
-    Ok(sqlx::query_scalar("select id from orders where status = 'payment_processing' and expires_ms <= $1 order by expires_ms limit $2")
-        .bind(now.0)
-        .bind(most)
-        .fetch_all(db)
-        .await?
-        .into_iter()
-        .map(OrderId)
-        .collect())
+    Ok(sqlx::query_scalar(
+        "select id from orders where status = 'payment_processing' and expires_ms <= $1 order by expires_ms limit $2",
+    )
+    .bind(now.0)
+    .bind(most)
+    .fetch_all(db)
+    .await?
+    .into_iter()
+    .map(OrderId)
+    .collect())
 }
 
 /// An order that owns seats, as a rebuild reads it.

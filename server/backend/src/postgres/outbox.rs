@@ -14,7 +14,13 @@ pub(crate) struct OutboxRow {
 }
 
 /// Adds a side effect; a second one with the same `dedupe` is the same and adds nothing.
-pub(crate) async fn insert(db: impl PgExecutor<'_>, kind: &str, dedupe: &str, payload: &Value, now: Millis) -> sqlx::Result<()> {
+pub(crate) async fn insert(
+    db: impl PgExecutor<'_>,
+    kind: &str,
+    dedupe: &str,
+    payload: &Value,
+    now: Millis,
+) -> sqlx::Result<()> {
     sqlx::query(
         "insert into outbox (kind, dedupe, payload, created_ms, next_try_ms) values ($1, $2, $3, $4, $4)
          on conflict (dedupe) do nothing",
@@ -40,18 +46,31 @@ pub(crate) async fn due(db: impl PgExecutor<'_>, now: Millis, most: i64) -> sqlx
     .await?
     .iter()
     .map(|row| {
-        Ok(OutboxRow { id: row.try_get("id")?, kind: row.try_get("kind")?, payload: row.try_get("payload")?, tries: row.try_get("tries")? })
+        Ok(OutboxRow {
+            id: row.try_get("id")?,
+            kind: row.try_get("kind")?,
+            payload: row.try_get("payload")?,
+            tries: row.try_get("tries")?,
+        })
     })
     .collect()
 }
 
 pub(crate) async fn done(db: impl PgExecutor<'_>, id: i64, now: Millis) -> sqlx::Result<()> {
-    sqlx::query("update outbox set done_ms = $2 where id = $1 and done_ms is null").bind(id).bind(now.0).execute(db).await?;
+    sqlx::query("update outbox set done_ms = $2 where id = $1 and done_ms is null")
+        .bind(id)
+        .bind(now.0)
+        .execute(db)
+        .await?;
     Ok(())
 }
 
 pub(crate) async fn retry(db: impl PgExecutor<'_>, id: i64, next_try: Millis) -> sqlx::Result<()> {
-    sqlx::query("update outbox set tries = tries + 1, next_try_ms = $2 where id = $1").bind(id).bind(next_try.0).execute(db).await?;
+    sqlx::query("update outbox set tries = tries + 1, next_try_ms = $2 where id = $1")
+        .bind(id)
+        .bind(next_try.0)
+        .execute(db)
+        .await?;
     Ok(())
 }
 

@@ -91,7 +91,8 @@ pub(crate) struct PlanSeatRow {
 
 fn seat(row: &PgRow) -> sqlx::Result<PlanSeatRow> {
     let small = |column: &str| -> sqlx::Result<u16> {
-        u16::try_from(row.try_get::<i16, _>(column)?).map_err(|e| sqlx::Error::ColumnDecode { index: column.to_owned(), source: e.into() })
+        u16::try_from(row.try_get::<i16, _>(column)?)
+            .map_err(|e| sqlx::Error::ColumnDecode { index: column.to_owned(), source: e.into() })
     };
     Ok(PlanSeatRow {
         section_no: small("section_no")?,
@@ -119,7 +120,10 @@ pub(crate) async fn seats(db: impl PgExecutor<'_>, id: PlanId) -> sqlx::Result<V
 
 /// Names of a plan's categories, by index.
 pub(crate) async fn categories(db: impl PgExecutor<'_>, id: PlanId) -> sqlx::Result<Vec<String>> {
-    sqlx::query_scalar("select name from plan_categories where plan_id = $1 order by category").bind(id.0).fetch_all(db).await
+    sqlx::query_scalar("select name from plan_categories where plan_id = $1 order by category")
+        .bind(id.0)
+        .fetch_all(db)
+        .await
 }
 
 /// The source of a stored plan, in the pretix form.

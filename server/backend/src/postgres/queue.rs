@@ -12,14 +12,22 @@ pub(crate) struct QueueRow {
 }
 
 pub(crate) async fn read(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<QueueRow> {
-    let row = sqlx::query("select joined, lobby, serving from queue_state where performance_id = $1").bind(id.0).fetch_optional(db).await?;
+    let row = sqlx::query("select joined, lobby, serving from queue_state where performance_id = $1")
+        .bind(id.0)
+        .fetch_optional(db)
+        .await?;
     row.map_or(Ok(QueueRow::default()), |row| {
         Ok(QueueRow { joined: row.try_get("joined")?, lobby: row.try_get("lobby")?, serving: row.try_get("serving")? })
     })
 }
 
 /// Writes a checkpoint of a leader's term. Numbers never fall, the lobby is frozen once.
-pub(crate) async fn checkpoint(db: impl PgExecutor<'_>, id: PerformanceId, term: i64, row: QueueRow) -> sqlx::Result<bool> {
+pub(crate) async fn checkpoint(
+    db: impl PgExecutor<'_>,
+    id: PerformanceId,
+    term: i64,
+    row: QueueRow,
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "update queue_state set joined = greatest(joined, $3), lobby = coalesce(lobby, $4), serving = greatest(serving, $5), term = $2
          where performance_id = $1 and term <= $2",
@@ -42,7 +50,11 @@ pub(crate) struct AdmissionRow {
 }
 
 /// Visits that have not ended.
-pub(crate) async fn admissions(db: impl PgExecutor<'_>, id: PerformanceId, now: Millis) -> sqlx::Result<Vec<AdmissionRow>> {
+pub(crate) async fn admissions(
+    db: impl PgExecutor<'_>,
+    id: PerformanceId,
+    now: Millis,
+) -> sqlx::Result<Vec<AdmissionRow>> {
     sqlx::query("select account_id, nonce, expires_ms from admissions where performance_id = $1 and expires_ms > $2 and left_ms is null")
         .bind(id.0)
         .bind(now.0)

@@ -17,7 +17,13 @@ pub(crate) struct RefundRow {
 }
 
 /// Reserves a refund of the whole attempt, unless there is one: money goes back once.
-pub(crate) async fn reserve_whole(db: &mut PgConnection, id: Uuid, attempt: AttemptId, reason: &str, now: Millis) -> sqlx::Result<bool> {
+pub(crate) async fn reserve_whole(
+    db: &mut PgConnection,
+    id: Uuid,
+    attempt: AttemptId,
+    reason: &str,
+    now: Millis,
+) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "insert into refunds (id, attempt_id, amount_minor, currency, reason, status, created_ms, next_try_ms)
          select $1, a.id, a.amount_minor, a.currency, $3, 'requested', $4, $4 from attempts a
@@ -81,6 +87,9 @@ pub(crate) async fn finish(db: impl PgExecutor<'_>, id: Uuid, succeeded: bool) -
 
 /// Marks an attempt as refunded in full.
 pub(crate) async fn mark_attempt(db: impl PgExecutor<'_>, attempt: AttemptId) -> sqlx::Result<()> {
-    sqlx::query("update attempts set status = 'refunded' where id = $1 and status = 'captured'").bind(attempt.0).execute(db).await?;
+    sqlx::query("update attempts set status = 'refunded' where id = $1 and status = 'captured'")
+        .bind(attempt.0)
+        .execute(db)
+        .await?;
     Ok(())
 }

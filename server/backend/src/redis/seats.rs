@@ -179,7 +179,8 @@ impl RedisSeats {
         nonce: &str,
         wanted: &[SeatNo],
     ) -> Result<HoldAnswer> {
-        let (epoch, hold, account, wanted) = (epoch.to_string(), hold.simple(), account.simple(), domain::ids::join_seats(wanted));
+        let (epoch, hold, account, wanted) =
+            (epoch.to_string(), hold.simple(), account.simple(), domain::ids::join_seats(wanted));
         let values = self.run(&self.scripts.hold, keys.all(), &[&epoch, &hold, &account, nonce, &wanted]).await?;
         Ok(match word(&values).as_str() {
             "ok" => HoldAnswer::Held {
@@ -202,7 +203,13 @@ impl RedisSeats {
         })
     }
 
-    pub(crate) async fn release(&self, keys: &Keys, epoch: i64, hold: OrderId, account: AccountId) -> Result<ShortAnswer> {
+    pub(crate) async fn release(
+        &self,
+        keys: &Keys,
+        epoch: i64,
+        hold: OrderId,
+        account: AccountId,
+    ) -> Result<ShortAnswer> {
         self.short(&self.scripts.release, keys, epoch, &[&hold.simple(), &account.simple()]).await
     }
 
@@ -222,7 +229,14 @@ impl RedisSeats {
         self.short(&self.scripts.leave, keys, epoch, &[&account.simple()]).await
     }
 
-    pub(crate) async fn block(&self, keys: &Keys, epoch: i64, list: &[SeatNo], from: u8, to: u8) -> Result<ShortAnswer> {
+    pub(crate) async fn block(
+        &self,
+        keys: &Keys,
+        epoch: i64,
+        list: &[SeatNo],
+        from: u8,
+        to: u8,
+    ) -> Result<ShortAnswer> {
         let (list, from, to) = (domain::ids::join_seats(list), from.to_string(), to.to_string());
         self.short(&self.scripts.block, keys, epoch, &[&list, &from, &to]).await
     }
@@ -258,8 +272,14 @@ impl RedisSeats {
         attempt: AttemptId,
         (allowed_ms, cap_ms): (i64, i64),
     ) -> Result<PayAnswer> {
-        let args =
-            [epoch.to_string(), hold.simple(), account.simple(), attempt.simple(), allowed_ms.to_string(), cap_ms.to_string()];
+        let args = [
+            epoch.to_string(),
+            hold.simple(),
+            account.simple(),
+            attempt.simple(),
+            allowed_ms.to_string(),
+            cap_ms.to_string(),
+        ];
         self.paying(&self.scripts.pay, keys, &args.each_ref().map(String::as_str)).await
     }
 
@@ -321,7 +341,12 @@ impl RedisSeats {
     }
 
     /// Gives or restores a place: the arrival number, or the script's word.
-    pub(crate) async fn join(&self, keys: &Keys, account: AccountId, known: Option<u32>) -> Result<std::result::Result<u32, String>> {
+    pub(crate) async fn join(
+        &self,
+        keys: &Keys,
+        account: AccountId,
+        known: Option<u32>,
+    ) -> Result<std::result::Result<u32, String>> {
         let mut call = self.scripts.join.prepare_invoke();
         for key in keys.queue() {
             call.key(key);
@@ -344,8 +369,20 @@ impl RedisSeats {
         Ok(Some(LobbyRead { joined, lobby: u32::try_from(number(&values, 2)?).ok(), now: Millis(number(&values, 3)?) }))
     }
 
-    pub(crate) async fn queue_init(&self, keys: &Keys, opens: Millis, closes: Millis, next: i64, lobby: Option<i64>) -> Result<()> {
-        let args = [opens.0.to_string(), closes.0.to_string(), next.to_string(), lobby.map(|n| n.to_string()).unwrap_or_default()];
+    pub(crate) async fn queue_init(
+        &self,
+        keys: &Keys,
+        opens: Millis,
+        closes: Millis,
+        next: i64,
+        lobby: Option<i64>,
+    ) -> Result<()> {
+        let args = [
+            opens.0.to_string(),
+            closes.0.to_string(),
+            next.to_string(),
+            lobby.map(|n| n.to_string()).unwrap_or_default(),
+        ];
         self.run(&self.scripts.queue_init, keys.queue(), &args.each_ref().map(String::as_str)).await?;
         Ok(())
     }
@@ -380,4 +417,3 @@ pub(crate) async fn read_log(
         })
         .collect())
 }
-

@@ -53,7 +53,8 @@ impl Door {
             // Nobody waits behind the last place: the door never runs ahead of those who came.
             self.released = self.released.min(f64::from(queue.joined));
         }
-        let Some(serving) = backend.seats.serve(&sale.keys, sale.row.epoch, self.term, whole(self.released)).await? else {
+        let Some(serving) = backend.seats.serve(&sale.keys, sale.row.epoch, self.term, whole(self.released)).await?
+        else {
             return Ok(());
         };
         // A former leader, or a checkpoint, may be ahead of this one: places never fall.

@@ -1,6 +1,7 @@
 //! The guardian: sees when Redis lost a sale's state, and rebuilds it from Postgres. The warm-up
 //! before an on-sale is the same code.
 
+use super::writer;
 use crate::backend::Backend;
 use crate::catalog::Sale;
 use crate::error::{Error, Result};
@@ -52,6 +53,8 @@ async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
     // Another run of the store may have lost its last second: refuse until it is rebuilt.
     let _: () = connection.del(sale.keys.epoch()).await?;
     let started = Instant::now();
+    // Nothing is added from here on: what the log still has was accepted, and goes first.
+    writer::drain(backend, id).await?;
     rebuild(backend, id, &run).await?;
     metrics::counter!("stararena_rebuilds_total").increment(1);
     metrics::histogram!("stararena_rebuild_seconds").record(started.elapsed().as_secs_f64());
@@ -144,7 +147,8 @@ fn is_sold(status: OrderStatus) -> bool {
 fn check_counts(sale: &Sale, bytes: &[u8], owning: &[OwningRow]) -> Result<()> {
     let mut claims: HashMap<u16, usize> = HashMap::new();
     for seat in owning.iter().flat_map(|order| &order.seats) {
-        let section = usize::try_from(*seat).ok().and_then(|seat| sale.seats.seats.get(seat)).map(|seat| seat.section_no);
+        let section =
+            usize::try_from(*seat).ok().and_then(|seat| sale.seats.seats.get(seat)).map(|seat| seat.section_no);
         *claims.entry(section.unwrap_or(u16::MAX)).or_default() += 1;
     }
     let mut taken: HashMap<u16, usize> = HashMap::new();

@@ -56,7 +56,11 @@ async fn repeat(
             Ok(more) => more,
             Err(error) => {
                 metrics::counter!("stararena_job_failures_total", "job" => name).increment(1);
-                tracing::debug!(name, error = &error as &dyn std::error::Error, "a job was interrupted; it goes on by itself");
+                tracing::debug!(
+                    name,
+                    error = &error as &dyn std::error::Error,
+                    "a job was interrupted; it goes on by itself"
+                );
                 false
             }
         };
@@ -82,7 +86,10 @@ async fn inbox_step(backend: &Arc<Backend>) -> Result<bool> {
                 Err(error) => inbox::failed(&backend.pg, &row.provider, &row.event, &error.to_string()).await,
             };
             if let Err(error) = noted {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the outcome of an event could not be noted; it is applied again");
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the outcome of an event could not be noted; it is applied again"
+                );
             }
         })
         .await;
@@ -107,7 +114,10 @@ async fn issue_step(backend: &Arc<Backend>) -> Result<bool> {
     match backend.issue_some().await {
         Ok(done) => Ok(done > 0),
         Err(error) => {
-            tracing::warn!(error = &error as &dyn std::error::Error, "a batch of orders could not be issued; each is tried by itself");
+            tracing::warn!(
+                error = &error as &dyn std::error::Error,
+                "a batch of orders could not be issued; each is tried by itself"
+            );
             backend.issue_one().await.map(|done| done > 0)
         }
     }
@@ -149,7 +159,9 @@ async fn release_step(backend: &Arc<Backend>) -> Result<bool> {
             ShortAnswer::Rebuilding => {}
             // Nothing is left of it in Redis.
             ShortAnswer::No(word, _) if word == "missing" => done.push(order.0),
-            ShortAnswer::No(word, _) => return Err(Error::Broken(format!("order {order} is over, but its hold is {word}"))),
+            ShortAnswer::No(word, _) => {
+                return Err(Error::Broken(format!("order {order} is over, but its hold is {word}")));
+            }
         }
     }
     orders::set_released(&backend.pg, &done, backend.now()).await?;
@@ -199,7 +211,11 @@ async fn outbox_step(backend: &Arc<Backend>) -> Result<bool> {
         match outcome {
             Ok(()) => outbox::done(&mut *tx, row.id, now).await?,
             Err(error) => {
-                tracing::warn!(id = row.id, error = &error as &dyn std::error::Error, "a side effect failed and is retried");
+                tracing::warn!(
+                    id = row.id,
+                    error = &error as &dyn std::error::Error,
+                    "a side effect failed and is retried"
+                );
                 let pause = (1_000i64 << row.tries.clamp(0, 6)).min(OUTBOX_RETRY_MAX_MS);
                 outbox::retry(&mut *tx, row.id, now.plus(pause)).await?;
             }

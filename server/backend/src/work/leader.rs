@@ -23,7 +23,9 @@ pub(super) async fn lead(backend: Arc<Backend>, stop: CancellationToken) {
     while !stop.is_cancelled() {
         match try_lead(&backend, &stop).await {
             Ok(()) => {}
-            Err(error) => tracing::warn!(error = &error as &dyn std::error::Error, "the leader's duties were interrupted"),
+            Err(error) => {
+                tracing::warn!(error = &error as &dyn std::error::Error, "the leader's duties were interrupted")
+            }
         }
         tokio::select! {
             () = tokio::time::sleep(TRY_EVERY) => {}

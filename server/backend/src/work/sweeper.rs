@@ -52,7 +52,11 @@ async fn close_order(backend: &Arc<Backend>, id: OrderId) -> Result<bool> {
     match order.status {
         OrderStatus::PendingPayment => {
             // Redis's clock found the hold expired; the machine is asked at that instant.
-            let step = transition(OrderFacts { status: order.status, expires: order.expires }, OrderEvent::Expire, order.expires)?;
+            let step = transition(
+                OrderFacts { status: order.status, expires: order.expires },
+                OrderEvent::Expire,
+                order.expires,
+            )?;
             let mut tx = backend.pg.begin().await?;
             let moved = orders::apply(&mut tx, &order, step, OrderEvent::Expire, None, backend.now()).await?;
             tx.commit().await?;

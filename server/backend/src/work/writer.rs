@@ -24,6 +24,9 @@ const RETRY_EVERY: Duration = Duration::from_millis(200);
 /// Committed entries are trimmed in steps, since each trim costs a call.
 const TRIM_EVERY: u64 = 1_000;
 
+/// Most batches that a rebuild waits for; a log that is longer than this was not being written.
+const DRAIN_BATCHES_MAX: usize = 200;
+
 /// What a batch of entries comes to.
 #[derive(Debug, Default)]
 struct Folded {
@@ -54,7 +57,8 @@ async fn write_epoch(backend: &Arc<Backend>, id: PerformanceId, stop: &Cancellat
         return Ok(());
     }
     let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
-    let mut connection = redis::Client::open(backend.redis_url.as_str())?.get_multiplexed_async_connection_with_config(&config).await?;
+    let mut connection =
+        redis::Client::open(backend.redis_url.as_str())?.get_multiplexed_async_connection_with_config(&config).await?;
     let mut since_trim = 0;
     while !stop.is_cancelled() {
         let standing: Option<i64> = redis::cmd("GET").arg(sale.keys.epoch()).query_async(&mut connection).await?;
@@ -87,6 +91,20 @@ async fn write_epoch(backend: &Arc<Backend>, id: PerformanceId, stop: &Cancellat
     Ok(())
 }
 
+/// Commits what the log of a sale still has, before its state is built anew from Postgres. The writer
+/// may do so at the same time: each entry takes effect once, whoever is quicker.
+pub(super) async fn drain(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
+    let sale = backend.reload_sale(id).await?;
+    let mut connection = backend.seats.connection();
+    for _ in 0..DRAIN_BATCHES_MAX {
+        let Some((epoch, position)) = rows::position(&backend.pg, id).await? else { return Ok(()) };
+        let entries = read_log(&mut connection, &sale.keys, &position, None).await?;
+        let Some(last) = entries.last().filter(|_| epoch == sale.row.epoch) else { return Ok(()) };
+        commit(backend, &sale, &position, &last.id, fold(&entries)).await?;
+    }
+    Ok(())
+}
+
 /// How far the written position is behind Redis's clock, once a batch is committed.
 #[expect(clippy::cast_precision_loss, reason = "a lag in milliseconds is far below 2^52")]
 fn note_lag(last: &str, now_ms: i64) {
@@ -100,7 +118,13 @@ async fn trim(connection: &mut redis::aio::MultiplexedConnection, sale: &Sale, p
     const KEEP_MS: u64 = 60_000;
     if let Some(at) = domain::live::LogPosition::parse(position) {
         let below = format!("{}-0", at.ms.saturating_sub(KEEP_MS));
-        redis::cmd("XTRIM").arg(sale.keys.log()).arg("MINID").arg("~").arg(below).query_async::<i64>(connection).await?;
+        redis::cmd("XTRIM")
+            .arg(sale.keys.log())
+            .arg("MINID")
+            .arg("~")
+            .arg(below)
+            .query_async::<i64>(connection)
+            .await?;
     }
     Ok(())
 }
@@ -163,7 +187,11 @@ async fn commit(backend: &Arc<Backend>, sale: &Sale, from: &str, to: &str, folde
     if !folded.ended.is_empty() {
         rows::close_ended(&mut tx, &folded.ended, now).await?;
     }
-    let refused = if folded.orders.ids.is_empty() { Vec::new() } else { rows::insert_orders(&mut tx, id, &folded.orders, now).await? };
+    let refused = if folded.orders.ids.is_empty() {
+        Vec::new()
+    } else {
+        rows::insert_orders(&mut tx, id, &folded.orders, now).await?
+    };
     if !folded.entered.is_empty() {
         let (mut accounts, mut nonces, mut entered, mut expires) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for (account, (nonce, at, until)) in folded.entered {

@@ -43,7 +43,11 @@ impl Arena {
     /// Fans who came in through the queue of the sale.
     pub(crate) async fn inside(&self, count: usize) -> Vec<Fan> {
         let fans = self.fans(count).await;
-        futures::stream::iter(fans).map(|fan| self.let_in(fan, self.performance)).buffer_unordered(AT_ONCE).collect().await
+        futures::stream::iter(fans)
+            .map(|fan| self.let_in(fan, self.performance))
+            .buffer_unordered(AT_ONCE)
+            .collect()
+            .await
     }
 
     /// One fan who came in.

@@ -1,8 +1,8 @@
 //! Requests as a browser sends them, and what comes back.
 
 use super::{Arena, Fan};
-use domain::order::{OrderView, PayStarted};
 use domain::hold::Held;
+use domain::order::{OrderView, PayStarted};
 use domain::{Code, OrderId, Refusal};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, COOKIE, HeaderMap, ORIGIN, SET_COOKIE};
 use reqwest::{Method, RequestBuilder};
@@ -27,7 +27,8 @@ impl Reply {
     /// The refusal, whose code and status belong together.
     #[track_caller]
     pub(crate) fn refusal(&self) -> Refusal {
-        let refusal: Refusal = serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{} {error}: {}", self.status, self.body));
+        let refusal: Refusal =
+            serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{} {error}: {}", self.status, self.body));
         assert_eq!(self.status, refusal.code.http_status(), "{refusal:?}");
         assert_eq!(self.headers.contains_key("retry-after"), refusal.retry_after_ms.is_some(), "{refusal:?}");
         assert!(!refusal.message.is_empty());
@@ -51,7 +52,10 @@ impl Reply {
 impl Arena {
     /// A request as the program's own pages send it.
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
-        self.client.request(method, format!("{}{path}", self.origin)).header(ORIGIN, &self.origin).header(ACCEPT, "application/json")
+        self.client
+            .request(method, format!("{}{path}", self.origin))
+            .header(ORIGIN, &self.origin)
+            .header(ACCEPT, "application/json")
     }
 
     /// A request without any header of a browser.

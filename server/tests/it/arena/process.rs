@@ -21,7 +21,11 @@ pub(crate) fn program(settings: &HashMap<String, String>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_stararena"));
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if text.starts_with("STARARENA_") || text.starts_with("LEPTOS_") || text == "DATABASE_URL" || text == "REDIS_URL" {
+        if text.starts_with("STARARENA_")
+            || text.starts_with("LEPTOS_")
+            || text == "DATABASE_URL"
+            || text == "REDIS_URL"
+        {
             command.env_remove(&name);
         }
     }
@@ -31,7 +35,8 @@ pub(crate) fn program(settings: &HashMap<String, String>) -> Command {
 
 /// Runs a command to its end: exit code, standard output, standard error.
 pub(crate) async fn run_to_end(mut command: Command) -> (Option<i32>, String, String) {
-    let output = tokio::time::timeout(START_LIMIT, command.output()).await.expect("the command ends by itself").unwrap();
+    let output =
+        tokio::time::timeout(START_LIMIT, command.output()).await.expect("the command ends by itself").unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
@@ -96,7 +101,10 @@ impl Server {
         if let Some(pid) = self.child.id() {
             kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGTERM).unwrap();
         }
-        let status = tokio::time::timeout(Duration::from_secs(30), self.child.wait()).await.expect("a graceful shutdown has a deadline").unwrap();
+        let status = tokio::time::timeout(Duration::from_secs(30), self.child.wait())
+            .await
+            .expect("a graceful shutdown has a deadline")
+            .unwrap();
         assert!(status.success(), "{status}\n{}", tail(&self.log));
     }
 }

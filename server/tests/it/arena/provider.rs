@@ -44,7 +44,10 @@ impl Provider {
 
     pub(super) async fn stop(mut self) {
         drop(self.stdin);
-        let status = tokio::time::timeout(super::SOON, self.child.wait()).await.expect("the provider ends with its parent").unwrap();
+        let status = tokio::time::timeout(super::SOON, self.child.wait())
+            .await
+            .expect("the provider ends with its parent")
+            .unwrap();
         assert!(status.success(), "{status}");
     }
 
