@@ -39,16 +39,6 @@ create table members (
     primary key (organization_id, account_id)
 );
 
-create table audit_log (
-    id              bigint generated always as identity primary key,
-    organization_id uuid references organizations (id),
-    account_id      uuid references accounts (id),
-    action          text not null,
-    subject         text not null,
-    detail          jsonb not null default '{}',
-    at_ms           bigint not null
-);
-
 create table plans (
     id              uuid primary key,
     organization_id uuid not null references organizations (id),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Says what is wrong with the machine, the settings, the stores and the invariants; changes nothing.
+# Says what is wrong with the settings, the stores and the invariants. Applies migrations that are missing.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 "$ROOT/scripts/stores.sh"

@@ -35,6 +35,10 @@ impl std::fmt::Display for Breach {
     }
 }
 
+/// Everything that the audit reads of a sale in Redis, at one instant: bytes, owners, holds, counts by
+/// account, shoppers.
+type SeatsState = (Vec<u8>, HashMap<u32, String>, HashMap<String, String>, HashMap<String, String>, i64);
+
 /// Queries that must find no row: invariant, what a row means, SQL with the performance as $1.
 const MUST_BE_EMPTY: &[(&str, &str, &str)] = &[
     (
@@ -156,13 +160,7 @@ impl Backend {
     async fn audit_seats(&self, sale: &Sale) -> Result<Vec<Breach>> {
         let mut connection = self.seats.connection();
         let keys = &sale.keys;
-        let (bytes, owner, holds, held_by, shoppers): (
-            Vec<u8>,
-            HashMap<u32, String>,
-            HashMap<String, String>,
-            HashMap<String, String>,
-            i64,
-        ) = redis::pipe()
+        let (bytes, owner, holds, held_by, shoppers): SeatsState = redis::pipe()
             .atomic()
             .get(keys.seats())
             .hgetall(keys.owner())

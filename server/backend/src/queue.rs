@@ -14,17 +14,25 @@ const FULL_RETRY_MS: u32 = 1_000;
 const NONCE_MAX_BYTES: usize = 64;
 
 impl Backend {
-    /// Takes a place, or finds the one that the account has: the same however often it is called.
+    /// Takes a place, or finds the one that the account has: the same however often it is called. A
+    /// signed ticket from before restores its place, should Redis have lost it.
     ///
     /// # Errors
     /// `email_unconfirmed`; `queue_closed` after the sale; `not_found`; `unavailable`.
-    pub async fn join_queue(self: &Arc<Self>, session: &Session, performance: PerformanceId) -> Result<Joined> {
+    pub async fn join_queue(
+        self: &Arc<Self>,
+        session: &Session,
+        performance: PerformanceId,
+        ticket: Option<&str>,
+    ) -> Result<Joined> {
         if !session.verified {
             return refuse(Code::EmailUnconfirmed, "confirm your e-mail address first: the link is in your mailbox");
         }
         let sale = self.sale(performance).await?;
+        let known =
+            ticket.and_then(|ticket| self.read_ticket(session, performance, ticket).ok()).map(|ticket| ticket.arrival);
         let started = std::time::Instant::now();
-        let arrival = match self.seats.join(&sale.keys, session.account, None).await? {
+        let arrival = match self.seats.join(&sale.keys, session.account, known).await? {
             Ok(arrival) => arrival,
             Err(word) if word == "closed" => return refuse(Code::QueueClosed, "the sale has ended"),
             Err(_) => return rebuilding(),

@@ -6,7 +6,7 @@
 //!              seats     string  one byte a seat: 0 available, 1 held, 2 sold, 3 blocked
 //!              owner     hash    seat → hold, for held and sold seats only
 //!              holds     hash    hold → JSON {a account, s seats, n count, v price version, c created,
-//!                                x expires, o first expiry, st state, t attempt}
+//!                                x expires, o first expiry, st state, t attempt, p pass}
 //!              expiry    zset    hold → expiry, while it can run out
 //!              held_by   hash    account → "<seats held or bought>:<open hold>"
 //!              shoppers  zset    account → end of the visit

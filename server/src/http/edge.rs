@@ -154,8 +154,7 @@ fn client_ip(state: &State, request: &Request) -> IpAddr {
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .filter_map(|hop| hop.trim().parse().ok())
-        .filter(|hop| !state.trusted_proxies.contains(hop))
-        .next_back()
+        .rfind(|hop| !state.trusted_proxies.contains(hop))
         .unwrap_or(peer)
 }
 

@@ -124,7 +124,9 @@ async fn with_redis_away_holding_answers_503_with_retry_after_and_works_again_af
     let mut first = None;
     eventually!(SOON, "holding works again", {
         let reply = arena.hold(&other, "3", "again").await;
-        first = (reply.status == 200).then(|| reply.ok::<Held>());
+        if reply.status == 200 {
+            first = Some(reply.ok::<Held>());
+        }
         first.is_some()
     });
     let rebuilt = "select epoch from performances where id = $1";

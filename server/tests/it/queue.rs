@@ -31,7 +31,7 @@ async fn no_more_shoppers_are_inside_than_allowed_however_many_enter_at_once() {
     let fans = arena.fans(60).await;
     let mut tickets = Vec::new();
     for fan in &fans {
-        tickets.push(arena.backend.join_queue(&fan.session, arena.performance).await.unwrap().ticket);
+        tickets.push(arena.backend.join_queue(&fan.session, arena.performance, None).await.unwrap().ticket);
     }
     let served = u32::try_from(fans.len()).unwrap();
     eventually!(

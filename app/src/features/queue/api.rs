@@ -54,7 +54,8 @@ pub async fn queue_join(
 ) -> Result<Joined, AppError> {
     use crate::context;
     let backend = context::backend()?;
-    let joined = backend.join_queue(&context::session()?, performance).await?;
+    let before = context::cookie(&backend.cookie_name(&context::queue_cookie(performance)));
+    let joined = backend.join_queue(&context::session()?, performance, before.as_deref()).await?;
     context::set_queue_cookie(&backend, &context::queue_cookie(performance), joined.ticket.clone());
     Ok(joined)
 }

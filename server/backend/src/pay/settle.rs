@@ -13,6 +13,10 @@ use domain::{Millis, Money};
 use serde_json::json;
 use std::sync::Arc;
 
+/// Why captured money goes back.
+const LATE_CAPTURE: &str = "captured without seats";
+/// How long after a failed refund the next one is submitted.
+const REFUND_AGAIN_MS: i64 = 30_000;
 /// What a fan has left after a payment that failed, at least.
 const AFTER_FAILURE_MS: i64 = 60_000;
 
@@ -34,8 +38,9 @@ impl Backend {
             Some(payment) => payment,
             None => return self.attempt_canceled(&order, &attempt).await,
         };
-        if let Some(reason) = self.mismatch(&attempt, &payment) {
-            return self.set_aside(&attempt, &payment, reason).await;
+        let moves_money = payment.state != ProviderState::Canceled;
+        if let Some(reason) = self.mismatch(&attempt, &payment).filter(|_| moves_money) {
+            return self.set_aside(&order, &attempt, &payment, reason).await;
         }
         match payment.state {
             ProviderState::Open => self.still_open(&order, &attempt, &payment).await,
@@ -74,14 +79,27 @@ impl Backend {
         }
     }
 
-    async fn set_aside(&self, attempt: &AttemptRow, payment: &ProviderPayment, reason: &str) -> Result<()> {
-        metrics::counter!("stararena_payments_quarantined_total").increment(1);
-        tracing::error!(attempt = %attempt.id, payment = payment.id, reason, "a payment does not fit its attempt and was set aside");
+    /// Keeps the evidence, once. What was not captured yet is given up when its order is over.
+    async fn set_aside(
+        self: &Arc<Self>,
+        order: &OrderRow,
+        attempt: &AttemptRow,
+        payment: &ProviderPayment,
+        reason: &str,
+    ) -> Result<()> {
         let evidence = json!({
             "attempt": attempt.id, "expected": { "amount": attempt.amount_minor, "currency": attempt.currency },
             "found": { "amount": payment.amount_minor, "currency": payment.currency, "merchant": payment.merchant, "reference": payment.reference },
         });
-        Ok(attempts::quarantine(&self.pg, self.provider.name(), &payment.id, reason, &evidence, self.now()).await?)
+        if attempts::quarantine(&self.pg, self.provider.name(), &payment.id, reason, &evidence, self.now()).await? {
+            metrics::counter!("stararena_payments_quarantined_total").increment(1);
+            tracing::error!(attempt = %attempt.id, payment = payment.id, reason, "a payment does not fit its attempt and was set aside");
+        }
+        let over = order.status != OrderStatus::PaymentProcessing || self.seats.time().await? >= order.expires;
+        if over && payment.state != ProviderState::Captured {
+            return self.cancel_there(order, attempt, payment).await;
+        }
+        Ok(())
     }
 
     /// The fan is at the provider: note a declined card; end it there when its order is over.
@@ -172,8 +190,7 @@ impl Backend {
                 Ok(step) => orders::apply(&mut tx, &order, step, OrderEvent::Captured, None, now).await?,
                 Err(_) => {
                     // A late capture, or a second one: the seats are not this order's to sell.
-                    refunds::reserve_whole(&mut tx, uuid::Uuid::now_v7(), attempt.id, "captured without seats", now)
-                        .await?;
+                    refunds::reserve_whole(&mut tx, uuid::Uuid::now_v7(), attempt.id, LATE_CAPTURE, now, now).await?;
                     self.mail_refund(&mut tx, &order, attempt).await?;
                     true
                 }
@@ -263,10 +280,10 @@ impl Backend {
     /// Ends a processing order whose time is over: ask, cancel there, close. Where the provider can't
     /// be reached the order closes all the same; its attempt stays under query, and late money goes back.
     pub(crate) async fn close_overdue(self: &Arc<Self>, id: domain::OrderId, now: Millis) -> Result<()> {
-        if let Some(attempt) = self.open_attempt_of(id).await? {
-            if let Err(error) = self.settle(&attempt).await {
-                tracing::warn!(order = %id, error = &error as &dyn std::error::Error, "the provider can't be asked; the order closes at its cap");
-            }
+        if let Some(attempt) = self.open_attempt_of(id).await?
+            && let Err(error) = self.settle(&attempt).await
+        {
+            tracing::warn!(order = %id, error = &error as &dyn std::error::Error, "the provider can't be asked; the order closes at its cap");
         }
         match orders::one(&self.pg, id).await? {
             Some(order) if order.status == OrderStatus::PaymentProcessing && now >= order.expires => {
@@ -309,7 +326,13 @@ impl Backend {
         refunds::submitted(&self.pg, row.id, &refund.id).await?;
         let Some(succeeded) = refund.succeeded else { return Ok(()) };
         let mut tx = self.pg.begin().await?;
-        if refunds::finish(&mut *tx, row.id, succeeded).await? && succeeded {
+        let (ended, now) = (refunds::finish(&mut *tx, row.id, succeeded).await?, self.now());
+        if ended && !succeeded {
+            // The money is still ours and must not be: another refund, under its own key, follows.
+            let due = now.plus(REFUND_AGAIN_MS);
+            refunds::reserve_whole(&mut tx, uuid::Uuid::now_v7(), row.attempt, LATE_CAPTURE, now, due).await?;
+        }
+        if ended && succeeded {
             let source = format!("refund:{}", row.id);
             attempts::post(
                 &mut tx,

@@ -174,7 +174,7 @@ pub(crate) async fn post(
     Ok(())
 }
 
-/// Sets money aside that fits nothing we know.
+/// Sets money aside that fits nothing we know; `false` when it was set aside before.
 pub(crate) async fn quarantine(
     db: impl PgExecutor<'_>,
     provider: &str,
@@ -182,8 +182,8 @@ pub(crate) async fn quarantine(
     reason: &str,
     evidence: &Value,
     now: Millis,
-) -> sqlx::Result<()> {
-    sqlx::query(
+) -> sqlx::Result<bool> {
+    let done = sqlx::query(
         "insert into payment_quarantine (provider, provider_ref, reason, evidence, created_ms) values ($1, $2, $3, $4, $5)
          on conflict (provider, provider_ref, reason) do nothing",
     )
@@ -194,5 +194,5 @@ pub(crate) async fn quarantine(
     .bind(now.0)
     .execute(db)
     .await?;
-    Ok(())
+    Ok(done.rows_affected() == 1)
 }

@@ -16,23 +16,26 @@ pub(crate) struct RefundRow {
     pub(crate) payment_ref: Option<String>,
 }
 
-/// Reserves a refund of the whole attempt, unless there is one: money goes back once.
+/// Reserves a refund of the whole attempt, unless there is one: money goes back once. It is submitted
+/// at `due`; after a failed refund that is a while later.
 pub(crate) async fn reserve_whole(
     db: &mut PgConnection,
     id: Uuid,
     attempt: AttemptId,
     reason: &str,
     now: Millis,
+    due: Millis,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "insert into refunds (id, attempt_id, amount_minor, currency, reason, status, created_ms, next_try_ms)
-         select $1, a.id, a.amount_minor, a.currency, $3, 'requested', $4, $4 from attempts a
+         select $1, a.id, a.amount_minor, a.currency, $3, 'requested', $4, $5 from attempts a
          where a.id = $2 and not exists (select 1 from refunds r where r.attempt_id = a.id and r.status <> 'failed')",
     )
     .bind(id)
     .bind(attempt.0)
     .bind(reason)
     .bind(now.0)
+    .bind(due.0)
     .execute(db)
     .await?;
     Ok(done.rows_affected() == 1)

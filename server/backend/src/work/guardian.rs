@@ -20,8 +20,9 @@ use tokio_util::sync::CancellationToken;
 
 /// How often the state is looked at.
 const EVERY: Duration = Duration::from_millis(250);
-/// Numbers that may have been given after the last checkpoint and lost: skipped, so that none is given twice.
-const ARRIVAL_GAP: i64 = 10_000;
+/// Numbers that may have been given after the last checkpoint and lost: skipped, so that none is given
+/// twice. Joins reach some ten thousands a second, checkpoints come each second.
+const ARRIVAL_GAP: i64 = 200_000;
 /// Places that may have been served after the last checkpoint and lost: a place once reached stays reached.
 const SERVING_GAP_S: i64 = 2;
 

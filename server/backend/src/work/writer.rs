@@ -152,7 +152,7 @@ fn fold(entries: &[LogEntry]) -> Folded {
                 folded.left.remove(&account);
                 folded.entered.insert(account, (entry.field("n").to_owned(), number("c"), number("x")));
             }
-            ("sold", Some(account)) => {
+            ("sold" | "leave", Some(account)) => {
                 folded.left.insert(account);
             }
             _ => {}

@@ -57,7 +57,7 @@ impl Arena {
 
     /// Takes a place and enters as soon as it is reached.
     pub(crate) async fn let_in(&self, mut fan: Fan, performance: PerformanceId) -> Fan {
-        let ticket = self.backend.join_queue(&fan.session, performance).await.unwrap().ticket;
+        let ticket = self.backend.join_queue(&fan.session, performance, None).await.unwrap().ticket;
         let nonce = uuid::Uuid::new_v4().simple().to_string();
         let deadline = Instant::now() + SOON;
         loop {

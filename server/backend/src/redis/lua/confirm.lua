@@ -16,7 +16,11 @@ redis.call('ZREM', EXPIRY, id)
 local count, open = held_by(rec.a)
 if open == id then open = '' end
 set_held_by(rec.a, count, open)
-redis.call('ZREM', SHOPPERS, rec.a)
-redis.call('HDEL', ENTERED, rec.a)
+-- Only the visit that bought ends: the fan may have come in again meanwhile, by a new pass.
+local pass = rec.p or ''
+if pass == '' or redis.call('HGET', ENTERED, rec.a) == pass then
+  redis.call('ZREM', SHOPPERS, rec.a)
+  redis.call('HDEL', ENTERED, rec.a)
+end
 redis.call('XADD', LOG, '*', 't', 'sold', 'h', id, 'a', rec.a, 'e', '', 'd', table.concat(delta, ','))
 return { 'ok' }

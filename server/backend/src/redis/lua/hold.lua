@@ -83,7 +83,7 @@ set_seats(csv, 1, delta)
 for seat in string.gmatch(csv, '%d+') do
   redis.call('HSET', OWNER, seat, id)
 end
-save_hold(id, { a = account, s = csv, n = wanted, v = tonumber(meta[5]), c = now, x = expires, o = expires, st = 'held', t = '' })
+save_hold(id, { a = account, s = csv, n = wanted, v = tonumber(meta[5]), c = now, x = expires, o = expires, st = 'held', t = '', p = nonce })
 redis.call('ZADD', EXPIRY, expires, id)
 set_held_by(account, count + wanted, id)
 redis.call('XADD', LOG, '*', 't', 'hold', 'h', id, 'a', account, 's', csv, 'v', meta[5], 'c', now, 'x', expires,

@@ -5,4 +5,5 @@
 if not complete() then return { 'rebuilding' } end
 redis.call('ZREM', SHOPPERS, ARGV[2])
 redis.call('HDEL', ENTERED, ARGV[2])
+redis.call('XADD', LOG, '*', 't', 'leave', 'a', ARGV[2], 'e', '', 'd', '')
 return { 'ok' }
