@@ -24,6 +24,26 @@ pub const DEMO_VENUE: &str = include_str!("../../app/domain/tests/fixtures/preti
 /// How long the start waits for the seats of the demo.
 const WARM_UP_BOUND: Duration = Duration::from_secs(15);
 
+/// Ports that may be chosen ahead of their use: below those from which systems draw the local ports of
+/// outgoing connections, so that none is taken between the choice and the use.
+const CHOSEN_PORTS: std::ops::Range<u16> = 12_000..32_000;
+
+/// An address on the loopback interface on which nobody listens, for a process that is started next.
+/// `draw` spreads the choices of several callers.
+///
+/// # Errors
+/// When every port of the range is taken.
+pub fn free_address(draw: u32) -> std::io::Result<SocketAddr> {
+    let count = u32::from(CHOSEN_PORTS.end - CHOSEN_PORTS.start);
+    let ports = (0..count).filter_map(|step| u16::try_from(draw.wrapping_add(step) % count).ok());
+    for port in ports.map(|offset| CHOSEN_PORTS.start + offset) {
+        if let Ok(listener) = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, port)) {
+            return listener.local_addr();
+        }
+    }
+    Err(std::io::Error::new(std::io::ErrorKind::AddrInUse, "no port is free"))
+}
+
 /// Which parts one process runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {

@@ -168,7 +168,7 @@ struct ServerProcess {
 impl ServerProcess {
     async fn start(config: &Config, stores: &StoreAccess) -> anyhow::Result<Self> {
         // The port is chosen here, since the provider must know where its webhooks go.
-        let address = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let address = crate::run::free_address(std::process::id())?;
         let url = format!("http://{address}");
         let provider = ProviderProcess::start(&Config { public_url: url.clone(), ..config.clone() }).await?;
         let mut child = Command::new(std::env::current_exe()?)

@@ -41,9 +41,11 @@ pub(crate) async fn run_to_end(mut command: Command) -> (Option<i32>, String, St
     (output.status.code(), text(output.stdout), text(output.stderr))
 }
 
-/// A port that nobody has at this moment; the server is started on it again and again.
+/// A port that nobody has; the server is started on it again and again. Drawn at random, since many
+/// tests choose at the same time.
 pub(super) fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    let draw = uuid::Uuid::new_v4().as_u128() as u32;
+    server::run::free_address(draw).unwrap().port()
 }
 
 /// Waits for the line that names the address, and reads on behind it, so that the pipe never fills.
