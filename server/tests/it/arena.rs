@@ -193,9 +193,14 @@ impl Arena {
         self.server = Some(Server::start(&settings, &log).await);
     }
 
+    /// Kills the server as a power cut would.
+    pub(crate) async fn kill_server(&mut self) {
+        self.server.take().unwrap().kill().await;
+    }
+
     /// Kills the server as a power cut would, and starts it again.
     pub(crate) async fn restart_server(&mut self, further: &[(&str, &str)]) {
-        self.server.take().unwrap().kill().await;
+        self.kill_server().await;
         self.start_server(further).await;
     }
 

@@ -190,3 +190,42 @@ async fn with_the_provider_away_an_order_closes_at_its_end_and_late_money_is_not
     assert_ne!(theirs.order, held.order);
     arena.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn money_captured_after_the_end_goes_back_in_full_even_when_the_first_refund_fails() {
+    let setup = Setup { hold_ttl_ms: 1_500, ..Setup::default() }.provider_deadline(1_500, 500);
+    let mut arena = Arena::web(setup).await;
+    let fan = arena.one_inside().await;
+    let held = arena.held(&fan, "95,96").await;
+    let started: PayStarted = arena.pay(&fan, held.order).await.ok();
+    arena.provider().switch(serde_json::json!({ "webhooks": "drop", "fail_permille": 1000 })).await;
+    assert_eq!(arena.provider().card(&started, GOOD_CARD).await, 303);
+    arena.await_status(held.order, "closed").await;
+    // With nobody of ours asking, the provider captures by itself: the fan is charged, the seats are gone.
+    arena.kill_server().await;
+    arena.provider().switch(serde_json::json!({ "webhooks": "drop", "refund_fail": true })).await;
+    arena.provider().capture(&started).await;
+    arena.start_server(&[]).await;
+    let failed = "select count(*) from refunds where status = 'failed'";
+    eventually!(3 * SOON, "the first refund fails", arena.count(failed).await > 0);
+    arena.provider().switch(serde_json::json!({})).await;
+    let back = "select count(*) from refunds where status = 'succeeded'";
+    eventually!(3 * SOON, "the money is back", arena.count(back).await == 1);
+    assert_eq!(arena.provider().refunded(&started).await, held.total.minor);
+    assert_eq!(
+        arena
+            .count(
+                "select coalesce(sum(amount_minor), 0)::bigint from ledger_entries where account = 'provider_clearing'"
+            )
+            .await,
+        0
+    );
+    assert_eq!(
+        arena.status(held.order).await.as_deref(),
+        Some("closed"),
+        "late money never reopens a sale that is over"
+    );
+    let mails = "select count(*) from outbox where dedupe like 'refund:%'";
+    assert_eq!(arena.count(mails).await, 1, "the fan is told once");
+    arena.finish().await;
+}

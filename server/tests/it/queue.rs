@@ -1,6 +1,6 @@
 //! The waiting room: one stable place an account, and a door that holds.
 
-use crate::arena::{Arena, Fan, Setup};
+use crate::arena::{Arena, Fan, SOON, Setup};
 use domain::Code;
 use domain::queue::{Entered, Joined};
 use std::collections::BTreeSet;
@@ -134,5 +134,33 @@ async fn an_address_that_is_not_confirmed_gets_no_place() {
     let fan = Fan { cookie, ..arena.fans(1).await.remove(0) };
     let reply = arena.call(Some(&fan), "queue-join", &[("performance", &arena.performance.to_string())]).await;
     assert_eq!((reply.status, reply.code()), (403, Code::EmailUnconfirmed));
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_signed_ticket_restores_its_place_after_redis_lost_it_and_no_number_is_given_twice() {
+    let arena = Arena::web(Setup::default()).await;
+    let fans = arena.fans(3).await;
+    let id = arena.performance.to_string();
+    let mut before = Vec::new();
+    for fan in &fans[..2] {
+        let reply = arena.call(Some(fan), "queue-join", &[("performance", &id)]).await;
+        before.push(reply.ok::<Joined>());
+    }
+    let known = "select joined from queue_state where performance_id = $1";
+    eventually!(SOON, "the numbers are checkpointed", arena.count(known).await >= 2);
+    let () = redis::cmd("FLUSHALL").query_async(&mut arena.redis().await).await.unwrap();
+    let newcomer = async || arena.call(Some(&fans[2]), "queue-join", &[("performance", &id)]).await;
+    eventually!(SOON, "the queue is open again", newcomer().await.status == 200);
+    let late = newcomer().await.ok::<Joined>().arrival;
+    assert!(late > before[1].arrival, "a newcomer never takes a number that was given: {late}");
+    for (fan, place) in fans.iter().zip(&before) {
+        let name = format!("sa-q-{}", arena.performance.simple());
+        let form = [("performance", id.as_str())];
+        let reply = arena.call_with_cookie(fan, "queue-join", &form, &format!("{name}={}", place.ticket)).await;
+        assert_eq!(reply.ok::<Joined>().arrival, place.arrival, "the place of the signed ticket");
+        let again = arena.call(Some(fan), "queue-join", &form).await.ok::<Joined>();
+        assert_eq!(again.arrival, place.arrival, "and from then on without it");
+    }
     arena.finish().await;
 }

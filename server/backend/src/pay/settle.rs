@@ -15,8 +15,10 @@ use std::sync::Arc;
 
 /// Why captured money goes back.
 const LATE_CAPTURE: &str = "captured without seats";
-/// How long after a failed refund the next one is submitted.
-const REFUND_AGAIN_MS: i64 = 30_000;
+/// How long after a first failed refund the next one is submitted; it doubles with each.
+const REFUND_AGAIN_MS: i64 = 2_000;
+/// Doublings at most: from two seconds to about eight minutes.
+const REFUND_DOUBLINGS_MAX: i64 = 8;
 /// What a fan has left after a payment that failed, at least.
 const AFTER_FAILURE_MS: i64 = 60_000;
 
@@ -329,7 +331,8 @@ impl Backend {
         let (ended, now) = (refunds::finish(&mut *tx, row.id, succeeded).await?, self.now());
         if ended && !succeeded {
             // The money is still ours and must not be: another refund, under its own key, follows.
-            let due = now.plus(REFUND_AGAIN_MS);
+            let failed = refunds::failed(&mut *tx, row.attempt).await?;
+            let due = now.plus(REFUND_AGAIN_MS << (failed - 1).clamp(0, REFUND_DOUBLINGS_MAX));
             refunds::reserve_whole(&mut tx, uuid::Uuid::now_v7(), row.attempt, LATE_CAPTURE, now, due).await?;
         }
         if ended && succeeded {

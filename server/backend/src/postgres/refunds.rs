@@ -88,6 +88,14 @@ pub(crate) async fn finish(db: impl PgExecutor<'_>, id: Uuid, succeeded: bool) -
     Ok(done.rows_affected() == 1)
 }
 
+/// How many refunds of an attempt failed.
+pub(crate) async fn failed(db: impl PgExecutor<'_>, attempt: AttemptId) -> sqlx::Result<i64> {
+    sqlx::query_scalar("select count(*) from refunds where attempt_id = $1 and status = 'failed'")
+        .bind(attempt.0)
+        .fetch_one(db)
+        .await
+}
+
 /// Marks an attempt as refunded in full.
 pub(crate) async fn mark_attempt(db: impl PgExecutor<'_>, attempt: AttemptId) -> sqlx::Result<()> {
     sqlx::query("update attempts set status = 'refunded' where id = $1 and status = 'captured'")

@@ -79,6 +79,18 @@ impl Arena {
         self.send(request).await
     }
 
+    /// Calls a server function with one more cookie than the fan's own.
+    pub(crate) async fn call_with_cookie(
+        &self,
+        fan: &Fan,
+        function: &str,
+        form: &[(&str, &str)],
+        cookie: &str,
+    ) -> Reply {
+        let request = self.request(Method::POST, &format!("/api/{function}")).form(form);
+        self.send(request.header(COOKIE, format!("{}; {cookie}", cookies(fan)))).await
+    }
+
     /// Calls a server function with a body of one's own making.
     pub(crate) async fn call_raw(&self, fan: &Fan, function: &str, content_type: &str, body: Vec<u8>) -> Reply {
         let request = self.request(Method::POST, &format!("/api/{function}")).header(COOKIE, cookies(fan));

@@ -88,9 +88,24 @@ impl Provider {
 
     /// Ends the payment of an attempt at the provider, as its staff could.
     pub(crate) async fn cancel(&self, started: &PayStarted) {
+        self.order(started, "cancel").await;
+    }
+
+    /// Takes the authorised money of an attempt at the provider, as its staff could.
+    pub(crate) async fn capture(&self, started: &PayStarted) {
+        self.order(started, "capture").await;
+    }
+
+    /// How much of an attempt's money the provider gave back, in minor units.
+    pub(crate) async fn refunded(&self, started: &PayStarted) -> i64 {
+        self.payments(started).await[0]["amount_refunded"].as_i64().unwrap()
+    }
+
+    async fn order(&self, started: &PayStarted, verb: &str) {
         let id = self.payments(started).await[0]["id"].as_str().unwrap().to_owned();
-        let request = self.client.post(format!("{}/v1/payments/{id}/cancel", self.url)).bearer_auth(API_KEY);
-        let answer = request.header("Idempotency-Key", format!("staff:{id}")).json(&json!({})).send().await.unwrap();
+        let request = self.client.post(format!("{}/v1/payments/{id}/{verb}", self.url)).bearer_auth(API_KEY);
+        let key = format!("staff:{verb}:{id}");
+        let answer = request.header("Idempotency-Key", key).json(&json!({})).send().await.unwrap();
         assert_eq!(answer.status(), 200);
     }
 
