@@ -11,6 +11,7 @@ use cookie::Cookie;
 use domain::Code;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::LazyLock;
 use std::time::Instant;
 use tracing::Instrument as _;
 
@@ -18,6 +19,8 @@ use tracing::Instrument as _;
 const WEBHOOKS: &str = "/webhooks/";
 /// Files under the digest of their content: they never change.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+/// Whether the build tool watches the sources: its script listens for changes on a port of its own.
+static LIVE_RELOAD: LazyLock<bool> = LazyLock::new(|| std::env::var_os("LEPTOS_WATCH").is_some());
 /// Most cookies that are read from one request.
 const COOKIES_MAX: usize = 64;
 
@@ -184,9 +187,10 @@ fn measure(method: &Method, path: &str, response: &Response, started: Instant) {
 /// without JavaScript is redirected to the payment provider's page, and browsers apply that
 /// directive to redirects as well.
 fn page_policy(nonce: &str) -> String {
+    let reload = if *LIVE_RELOAD { " ws://127.0.0.1:* ws://localhost:*" } else { "" };
     format!(
         "default-src 'self'; script-src 'self' 'nonce-{nonce}' 'wasm-unsafe-eval'; style-src 'self'; \
-         img-src 'self' data:; connect-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
+         img-src 'self' data:; connect-src 'self'{reload}; object-src 'none'; base-uri 'none'; frame-ancestors 'none'"
     )
 }
 
