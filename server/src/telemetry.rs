@@ -14,9 +14,9 @@ const DEFAULT_LEVELS: &str = "info,sqlx::postgres::notice=warn";
 /// Starts logging: `STARARENA_LOG` sets levels (as `info,backend=debug`), `STARARENA_LOG_FORMAT=json`
 /// writes JSON.
 pub fn start_logs() {
-    let filter = std::env::var("STARARENA_LOG").unwrap_or_else(|_| "info".to_owned());
+    let filter = std::env::var("STARARENA_LOG").unwrap_or_else(|_| DEFAULT_LEVELS.to_owned());
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new("info")))
+        .with_env_filter(EnvFilter::try_new(filter).unwrap_or_else(|_| EnvFilter::new(DEFAULT_LEVELS)))
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
     // A second start (tests) keeps the first.

@@ -2,7 +2,7 @@
 
 use super::{print, tell};
 use crate::run::{ProviderProcess, StoreAccess};
-use crate::rush::{self, FanLogin, RushConfig};
+use crate::rush::{self, FanLogin, Report, RushConfig};
 use anyhow::Context as _;
 use backend::{Backend, Config, SystemClock};
 use domain::PerformanceId;
@@ -73,10 +73,13 @@ pub(super) async fn run(args: RushArgs) -> anyhow::Result<ExitCode> {
     let outcome = run_on(&args, config, &stores).await;
     stores.close().await?;
     drop(folder);
-    outcome
+    // Printed when everything has stopped: nothing comes after it.
+    let report = outcome?;
+    print(&serde_json::to_string(&report)?);
+    Ok(if report.breaches.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-async fn run_on(args: &RushArgs, mut config: Config, stores: &StoreAccess) -> anyhow::Result<ExitCode> {
+async fn run_on(args: &RushArgs, mut config: Config, stores: &StoreAccess) -> anyhow::Result<Report> {
     let server = match &args.url {
         Some(_) => None,
         None => Some(ServerProcess::start(&config, stores).await?),
@@ -100,7 +103,7 @@ async fn run_on(args: &RushArgs, mut config: Config, stores: &StoreAccess) -> an
     outcome
 }
 
-async fn drive(args: &RushArgs, backend: &Arc<Backend>, url: String) -> anyhow::Result<ExitCode> {
+async fn drive(args: &RushArgs, backend: &Arc<Backend>, url: String) -> anyhow::Result<Report> {
     tell(&format!("seeding {} fans and {} seats", args.fans, args.seats));
     let plan = generate::arena(args.seats, "Rush Arena");
     let performance: PerformanceId = backend
@@ -128,12 +131,10 @@ async fn drive(args: &RushArgs, backend: &Arc<Backend>, url: String) -> anyhow::
         Ok(breaches.iter().map(ToString::to_string).collect())
     });
     let report = rush::run(config, Some(audit), |progress| tell(&progress.to_string())).await?;
-    let clean = report.breaches.is_empty();
     for breach in &report.breaches {
         tell(&format!("breach: {breach}"));
     }
-    print(&serde_json::to_string(&report)?);
-    Ok(if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    Ok(report)
 }
 
 /// A folder that goes away with this value. Others may pass through: the stores of a run by root
