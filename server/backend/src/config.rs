@@ -63,7 +63,7 @@ pub struct Config {
 }
 
 /// Keys that are known to everybody who reads this file: refused in production.
-const DEVELOPMENT_TOKEN_KEY: &str = "development token key, known to everybody";
+const DEVELOPMENT_TOKEN_KEY: &str = "development token key known to everybody";
 const DEVELOPMENT_TICKET_KEY: [u8; 32] = *b"development ticket key, 32 bytes";
 const DEVELOPMENT_PSP_KEY: &str = "sandbox-api-key";
 const DEVELOPMENT_WEBHOOK_SECRET: &str = "sandbox-webhook-secret";
@@ -266,9 +266,9 @@ mod tests {
             read(&all).unwrap_err().0
         };
         assert!(read(&[("STARARENA_ENV", "production")]).unwrap_err().0.contains("STARARENA_PUBLIC_URL"));
-        assert!(with(&[]).contains("STARARENA_TOKEN_KEYS"));
+        assert!(with(&[]).contains("STARARENA_TOKEN_KEYS: the default key"));
         assert!(with(&[("STARARENA_TOKEN_KEYS", "short")]).contains("STARARENA_TOKEN_KEYS"));
-        assert!(with(&[("STARARENA_TOKEN_KEYS", key)]).contains("STARARENA_TICKET_KEY"));
+        assert!(with(&[("STARARENA_TOKEN_KEYS", key)]).contains("STARARENA_TICKET_KEY: the default key"));
         assert!(with(&[("STARARENA_TOKEN_KEYS", key), ("STARARENA_TICKET_KEY", &hex)]).contains("sandbox"));
         assert!(with(&[("STARARENA_FAULT_POINTS", "capture")]).contains("STARARENA_FAULT_POINTS"));
     }
