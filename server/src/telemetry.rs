@@ -9,7 +9,7 @@ use tracing_subscriber::EnvFilter;
 const SECONDS: &[f64] = &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0];
 
 /// Levels unless set otherwise: the database's notices about steps that were done before are no news.
-const DEFAULT_LEVELS: &str = "info,sqlx::postgres::notice=warn";
+const DEFAULT_LEVELS: &str = "info,sqlx=warn";
 
 /// Starts logging: `STARARENA_LOG` sets levels (as `info,backend=debug`), `STARARENA_LOG_FORMAT=json`
 /// writes JSON.

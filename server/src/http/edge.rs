@@ -68,11 +68,11 @@ fn check(state: &State, request: &Request) -> Option<Response> {
         .and_then(|v| v.to_str().ok())
         .and_then(|v| v.parse::<usize>().ok());
     if length.is_some_and(|length| length > BODY_MAX_BYTES) {
-        return Some(refuse(Code::TooLarge, "the body is larger than 64 KiB"));
+        return Some(unread(refuse(Code::TooLarge, "the body is larger than 64 KiB")));
     }
     // Bodies without a length are no form of ours, and could grow without a bound.
     if request.headers().contains_key(header::TRANSFER_ENCODING) {
-        return Some(refuse(Code::TooLarge, "a body with its length is expected"));
+        return Some(unread(refuse(Code::TooLarge, "a body with its length is expected")));
     }
     let unsafe_method = !matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     let upgrade = request.headers().contains_key(header::UPGRADE);
@@ -81,6 +81,13 @@ fn check(state: &State, request: &Request) -> Option<Response> {
         return Some(refuse(Code::CrossSite, "this request came from another site, or does not say from where"));
     }
     None
+}
+
+/// An answer given before the body was read: the connection can't be used again, and says so, or a
+/// client's next request on it would be lost.
+fn unread(mut response: Response) -> Response {
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
 }
 
 /// Browsers say where a request comes from, in one header or the other; what says neither is no page
