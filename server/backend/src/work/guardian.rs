@@ -43,12 +43,16 @@ pub(super) async fn guard(backend: &Arc<Backend>, id: PerformanceId, stop: &Canc
 }
 
 async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
-    let sale = backend.sale(id).await?;
+    let mut sale = backend.sale(id).await?;
     let mut connection = backend.seats.connection();
     let run = run_id(&mut connection).await?;
     let standing: Option<i64> = connection.get(sale.keys.epoch()).await?;
-    let settings: Option<String> = connection.hget(sale.keys.meta(), "run").await?;
-    if standing == Some(sale.row.epoch) && sale.row.epoch > 0 && settings.as_deref() == Some(run.as_str()) {
+    let built_by: Option<String> = connection.hget(sale.keys.meta(), "run").await?;
+    if standing != Some(sale.row.epoch) {
+        // Another leader may have built it since this sale was read: a good state is never taken down.
+        sale = backend.reload_sale(id).await?;
+    }
+    if standing == Some(sale.row.epoch) && sale.row.epoch > 0 && built_by.as_deref() == Some(run.as_str()) {
         return refresh_settings(backend, &sale).await;
     }
     // Another run of the store may have lost its last second: refuse until it is rebuilt.
