@@ -11,7 +11,7 @@ use super::theme::Theme;
 use super::zones::PALETTE;
 use domain::SeatNo;
 use domain::venue::camera::{Camera, Detail, detail};
-use domain::venue::{Point, Size};
+use domain::venue::{Point, Rect, Size};
 use std::f64::consts::TAU;
 use wasm_bindgen::{Clamped, JsCast as _, JsValue};
 use web_sys::{CanvasRenderingContext2d, CanvasWindingRule, HtmlCanvasElement, ImageData, Path2d};
@@ -271,6 +271,7 @@ impl Painter {
         let (name_font, caption_font) =
             (format!("600 {NAME_PX}px {}", self.theme.font), format!("500 {CAPTION_PX}px {}", self.theme.font));
         let seen = view.camera.visible(view.viewport);
+        let mut taken: Vec<Rect> = Vec::new();
         for (index, block) in house.chart().blocks().iter().enumerate() {
             let (Some(caption), Some(tally)) = (self.captions.get_mut(index), house.tallies().get(index)) else {
                 break;
@@ -281,6 +282,13 @@ impl Painter {
                 continue;
             }
             let at = view.camera.to_screen(block.anchor, view.viewport);
+            let (half, rise) = (caption.name_px / 2.0, NAME_PX * 0.6);
+            let place = Rect::new(at.x - half, at.y - rise, at.x + half, at.y + rise);
+            // Floors that lie over one another in the plan: one name that can be read, the other from nearer.
+            if taken.iter().any(|other| other.touches(place)) {
+                continue;
+            }
+            taken.push(place);
             caption.renew(tally, &self.letters, context, &caption_font);
             let second = counts && high > NAME_PX + CAPTION_PX + 4.0 && wide > caption.caption_px;
             let shift = if second { CAPTION_PX * 0.62 } else { 0.0 };
