@@ -8,7 +8,21 @@ use leptos_i18n_parser::parse_locales::{
 use std::{env, error::Error, fs, path::PathBuf};
 
 /// One file of each language per part of the interface.
-const NAMESPACES: [&str; 8] = ["account", "common", "errors", "event", "home", "orders", "queue", "seats"];
+const NAMESPACES: [&str; 13] = [
+    "account",
+    "common",
+    "desk",
+    "errors",
+    "event",
+    "home",
+    "orders",
+    "organizer",
+    "plans",
+    "queue",
+    "sales",
+    "search",
+    "seats",
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");

@@ -5,5 +5,6 @@ pub mod account;
 pub mod event;
 pub mod home;
 pub mod orders;
+pub mod organizer;
 pub mod queue;
 pub mod seats;

@@ -24,12 +24,13 @@ pub mod format;
 pub mod lang;
 pub mod response;
 pub mod route;
+pub mod seatmap;
 pub mod session;
 
 include!(concat!(env!("OUT_DIR"), "/i18n.rs"));
 
 use components::chrome::{Footer, Header};
-use features::{account, event, home, orders, queue, seats};
+use features::{account, event, home, orders, organizer, queue, seats};
 use i18n::I18nContextProvider;
 use leptos::prelude::*;
 use leptos_meta::{HashedStylesheet, Link, MetaTags, provide_meta_context};
@@ -97,6 +98,19 @@ fn Page() -> impl IntoView {
                     <Route path=path!("/sign-in") view=account::SignInPage ssr=SsrMode::Async/>
                     <Route path=path!("/sign-up") view=account::SignUpPage ssr=SsrMode::Async/>
                     <Route path=path!("/confirm") view=account::ConfirmPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer") view=organizer::EventsPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer/events/:id") view=organizer::EventPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer/performances/:id") view=organizer::DraftPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer/performances/:id/prices") view=organizer::PricesPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer/performances/:id/desk") view=organizer::DeskPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer/plans") view=organizer::PlansPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer/plans/:id") view=organizer::PlanPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer/imports/:id") view=organizer::ImportPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer/orders") view=organizer::OrdersPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer/orders/:id") view=organizer::OrderPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer/members") view=organizer::MembersPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer/audit") view=organizer::AuditPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer/join") view=organizer::JoinPage ssr=SsrMode::Async/>
                     <Route path=path!("/dev/mailbox") view=account::MailboxPage ssr=SsrMode::Async/>
                 </FlatRoutes>
             </main>

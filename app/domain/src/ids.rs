@@ -53,6 +53,8 @@ typed_ids! {
     AttemptId,
     /// The right of entry to one seat of one performance.
     TicketId,
+    /// A venue file between upload and acceptance.
+    ImportId,
 }
 
 /// The dense number of a seat within its plan, from 0: the index of its byte in Redis, of its two

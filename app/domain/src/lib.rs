@@ -13,6 +13,7 @@ pub mod ids;
 pub mod live;
 pub mod money;
 pub mod order;
+pub mod organizer;
 pub mod queue;
 pub mod refusal;
 pub mod ticket;
@@ -21,7 +22,8 @@ pub mod token;
 pub mod venue;
 
 pub use ids::{
-    AccountId, AttemptId, EventId, OrderId, OrganizationId, PerformanceId, PlanId, SeatNo, SessionId, TicketId,
+    AccountId, AttemptId, EventId, ImportId, OrderId, OrganizationId, PerformanceId, PlanId, SeatNo, SessionId,
+    TicketId,
 };
 pub use money::{Currency, Money};
 pub use refusal::{Code, Refusal};

@@ -8,8 +8,11 @@
 //! browser object is touched, so the same code runs in the server, in the browser and in tests.
 
 pub mod camera;
+pub mod finding;
 pub mod generate;
 pub mod geometry;
+#[cfg(feature = "import")]
+pub mod import;
 pub mod plan;
 pub mod pretix;
 pub mod spatial;
@@ -24,7 +27,7 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn summary(plan: &Plan) -> String {
     let mut counts = vec![0_usize; plan.categories.len()];
-    let mut special = [0_usize; 3];
+    let mut special = [0_usize; 4];
     for seat in &plan.seats {
         if let Some(count) = counts.get_mut(usize::from(seat.category)) {
             *count += 1;
@@ -33,6 +36,7 @@ pub fn summary(plan: &Plan) -> String {
             plan::Kind::Seat => {}
             plan::Kind::Wheelchair => special[0] += 1,
             plan::Kind::Companion => special[1] += 1,
+            plan::Kind::Standing => special[3] += 1,
         }
         special[2] += usize::from(seat.restricted_view);
     }
@@ -51,6 +55,9 @@ pub fn summary(plan: &Plan) -> String {
         "{} wheelchair places, {} companion seats, {} with restricted view",
         special[0], special[1], special[2]
     );
+    if special[3] > 0 {
+        let _ = writeln!(text, "{} standing places", special[3]);
+    }
     for (category, count) in plan.categories.iter().zip(counts) {
         let _ = writeln!(text, "category {}: {count} seats", category.name);
     }

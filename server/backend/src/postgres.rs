@@ -3,15 +3,21 @@
 
 pub(crate) mod accounts;
 pub(crate) mod attempts;
+pub(crate) mod audit_log;
 pub(crate) mod catalog;
+pub(crate) mod desk;
+pub(crate) mod drafts;
+pub(crate) mod imports;
 pub(crate) mod inbox;
 pub(crate) mod leaders;
 pub(crate) mod log;
+pub(crate) mod members;
 pub(crate) mod orders;
 pub(crate) mod outbox;
 pub(crate) mod plans;
 pub(crate) mod queue;
 pub(crate) mod refunds;
+pub(crate) mod search;
 pub(crate) mod tickets;
 
 use crate::error::Result;

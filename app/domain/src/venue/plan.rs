@@ -120,6 +120,8 @@ pub enum Kind {
     Wheelchair,
     /// A seat for who comes with a wheelchair.
     Companion,
+    /// A place to stand in an area with a capacity; its spot on the map says nothing.
+    Standing,
 }
 
 /// One place; its index in [`Plan::seats`] is its `seat_no`.

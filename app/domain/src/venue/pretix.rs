@@ -9,15 +9,14 @@
 
 mod check;
 mod export;
-mod finding;
 mod node;
 mod walk;
 
+pub use super::finding::{Code, Finding, ImportErrors};
 pub use export::{export, losses};
-pub use finding::{Code, Finding, ImportErrors};
 
+use super::finding::Findings;
 use super::plan::Plan;
-use finding::Findings;
 use node::Node;
 use walk::Walk;
 

@@ -110,6 +110,8 @@ impl Chart {
                 Kind::Wheelchair
             } else if seat.flags.companion() {
                 Kind::Companion
+            } else if seat.flags.standing() {
+                Kind::Standing
             } else {
                 Kind::Seat
             });

@@ -66,7 +66,7 @@ impl Look {
 /// The order of the kinds in the sheet; ordinary seats come first.
 fn kind_index(kind: Kind) -> usize {
     match kind {
-        Kind::Seat => 0,
+        Kind::Seat | Kind::Standing => 0,
         Kind::Wheelchair => 1,
         Kind::Companion => 2,
     }
@@ -200,7 +200,7 @@ fn stroke(at: (f32, f32), a: (f32, f32), b: (f32, f32), width: f32) -> f32 {
 /// Colour and coverage of one pixel of a look.
 fn shade(look: Look, kind: Kind, radius: f32, inks: &Inks, at: (f32, f32)) -> (Rgb, f32) {
     let body = |reach: f32| match kind {
-        Kind::Seat => length(at.0, at.1) - reach,
+        Kind::Seat | Kind::Standing => length(at.0, at.1) - reach,
         Kind::Wheelchair | Kind::Companion => square(at, reach * 0.95),
     };
     match look {
@@ -247,7 +247,7 @@ fn sign(kind: Kind, radius: f32, at: (f32, f32)) -> f32 {
     }
     let at = (at.0 / radius, at.1 / radius);
     let distance = match kind {
-        Kind::Seat => return 0.0,
+        Kind::Seat | Kind::Standing => return 0.0,
         Kind::Companion => stroke(at, (-0.4, 0.0), (0.4, 0.0), 0.1).min(stroke(at, (0.0, -0.4), (0.0, 0.4), 0.1)),
         Kind::Wheelchair => {
             let head = length(at.0 + 0.12, at.1 + 0.56) - 0.14;

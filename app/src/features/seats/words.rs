@@ -42,6 +42,7 @@ pub fn kind(lang: Locale, kind: Kind) -> Option<&'static str> {
         Kind::Seat => None,
         Kind::Wheelchair => Some(td_string!(lang, seats.kind_wheelchair)),
         Kind::Companion => Some(td_string!(lang, seats.kind_companion)),
+        Kind::Standing => Some(td_string!(lang, seats.kind_standing)),
     }
 }
 

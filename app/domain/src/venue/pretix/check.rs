@@ -11,8 +11,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::finding::{Code, Findings};
 use super::walk::GuidAt;
+use crate::venue::finding::{Code, Findings};
 use crate::venue::plan::{Draft, MAX_TEXT_BYTES, Plan, guid_fits};
 
 /// Comparisons of the overlap search before it is given up: a real plan of the greatest size needs

@@ -6,8 +6,8 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::finding::{Code, Finding};
 use super::walk::kind_in_words;
+use crate::venue::finding::{Code, Finding};
 use crate::venue::geometry::Point;
 use crate::venue::plan::{Area, Plan, Row, RowNumberPosition, Seat, Shape};
 
@@ -250,17 +250,15 @@ fn area_out(area: &Area) -> AreaOut<'_> {
 /// their row don't tell.
 #[must_use]
 pub fn losses(plan: &Plan) -> Vec<Finding> {
-    let kept = plan.kept.iter().map(|kept| Finding {
-        path: kept.path.clone(),
-        code: Code::UnknownProperty,
-        message: "set aside at import; the format has no place for it".into(),
+    let kept = plan.kept.iter().map(|kept| {
+        let message = "set aside at import; the format has no place for it";
+        Finding::new(Code::UnknownProperty, kept.path.clone(), message)
     });
     let kinds = plan.seats.iter().filter_map(|seat| {
         let words = plan.rows.get(seat.row as usize)?.seat_label.as_deref();
-        (kind_in_words(words) != (seat.kind, seat.restricted_view)).then(|| Finding {
-            path: plan.path_of(seat),
-            code: Code::UnknownValue,
-            message: "the row's seat_label does not tell what the place is for".into(),
+        (kind_in_words(words) != (seat.kind, seat.restricted_view)).then(|| {
+            let message = "the row's seat_label does not tell what the place is for";
+            Finding::new(Code::UnknownValue, plan.path_of(seat), message)
         })
     });
     kept.chain(kinds).collect()

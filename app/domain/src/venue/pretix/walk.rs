@@ -9,8 +9,8 @@ mod fields;
 use std::collections::HashMap;
 
 use super::Mode;
-use super::finding::{Code, Findings};
 use super::node::{At, Node};
+use crate::venue::finding::{Code, Findings};
 use crate::venue::geometry::{Point, Size};
 use crate::venue::plan::{
     Category, DEFAULT_RADIUS, Draft, DraftRow, DraftSeat, DraftSection, Kept, Kind, MAX_AREAS, MAX_CATEGORIES,
@@ -344,6 +344,8 @@ pub(super) fn kind_in_words(seat_label: Option<&str>) -> (Kind, bool) {
         Kind::Wheelchair
     } else if words.starts_with("companion") {
         Kind::Companion
+    } else if words.starts_with("standing") {
+        Kind::Standing
     } else {
         Kind::Seat
     };

@@ -71,6 +71,7 @@ fn flags(seat: &Seat) -> u8 {
         Kind::Seat => 0,
         Kind::Wheelchair => Flags::WHEELCHAIR,
         Kind::Companion => Flags::COMPANION,
+        Kind::Standing => Flags::STANDING,
     };
     kind | if seat.restricted_view { Flags::RESTRICTED_VIEW } else { 0 }
 }

@@ -21,7 +21,8 @@ impl Flags {
     pub(super) const WHEELCHAIR: u8 = 1;
     pub(super) const COMPANION: u8 = 2;
     pub(super) const RESTRICTED_VIEW: u8 = 4;
-    pub(super) const KNOWN: u8 = Self::WHEELCHAIR | Self::COMPANION | Self::RESTRICTED_VIEW;
+    pub(super) const STANDING: u8 = 8;
+    pub(super) const KNOWN: u8 = Self::WHEELCHAIR | Self::COMPANION | Self::RESTRICTED_VIEW | Self::STANDING;
 
     /// A place for a wheelchair.
     #[must_use]
@@ -33,6 +34,12 @@ impl Flags {
     #[must_use]
     pub const fn companion(self) -> bool {
         self.0 & Self::COMPANION != 0
+    }
+
+    /// A place to stand in an area.
+    #[must_use]
+    pub const fn standing(self) -> bool {
+        self.0 & Self::STANDING != 0
     }
 
     /// Something stands between seat and stage.

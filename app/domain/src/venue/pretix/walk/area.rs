@@ -3,10 +3,10 @@
 //! Owns the five shapes and their text. An area is never sold, so one that shows nothing may be set
 //! aside; it is listed all the same.
 
-use super::super::finding::Code;
 use super::super::node::{At, Node};
 use super::Walk;
 use super::fields::Fields;
+use crate::venue::finding::Code;
 use crate::venue::geometry::{Point, Size};
 use crate::venue::plan::{DEFAULT_TEXT_SIZE, DraftArea, Shape};
 

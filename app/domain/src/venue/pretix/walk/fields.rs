@@ -3,9 +3,9 @@
 //! Owns what every object of the format has in common; knows no object in particular.
 
 use super::super::Mode;
-use super::super::finding::Code;
 use super::super::node::{At, Node};
 use super::Walk;
+use crate::venue::finding::Code;
 use crate::venue::geometry::Point;
 use crate::venue::plan::{Kept, MAX_COORDINATE, MAX_TEXT_BYTES};
 

@@ -4,12 +4,12 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{MAX_FINDINGS, Mode};
+use super::pretix::{MAX_FINDINGS, Mode};
 
 /// The kind of a finding; its text form is stable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Code {
     /// The text is no JSON; the path gives line and column.
@@ -160,20 +160,37 @@ impl fmt::Display for Code {
 }
 
 /// One thing that an import has to say.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Where, such as `zones[0].rows[3].seats[7].seat_guid`; empty for the whole file.
     pub path: String,
+    /// The line of the file, from 1, where the format has lines that people know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
     /// What kind.
     pub code: Code,
     /// The particulars, in words.
     pub message: String,
+    /// The seats concerned, by number in the plan that is drawn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seats: Vec<u32>,
+}
+
+impl Finding {
+    /// A finding at a path, without a line and without seats.
+    #[must_use]
+    pub fn new(code: Code, path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), line: None, code, message: message.into(), seats: Vec::new() }
+    }
 }
 
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.path.is_empty() { "plan" } else { &self.path };
-        write!(f, "{place}: {} [{}]", self.message, self.code)
+        match self.line {
+            Some(line) => write!(f, "line {line}, {place}: {} [{}]", self.message, self.code),
+            None => write!(f, "{place}: {} [{}]", self.message, self.code),
+        }
     }
 }
 
@@ -203,7 +220,7 @@ impl fmt::Display for ImportErrors {
 }
 
 /// Findings while they gather.
-pub(super) struct Findings {
+pub(in crate::venue) struct Findings {
     mode: Mode,
     errors: Vec<Finding>,
     warnings: Vec<Finding>,
@@ -212,32 +229,32 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    pub(super) fn new(mode: Mode) -> Self {
+    pub(in crate::venue) fn new(mode: Mode) -> Self {
         Self { mode, errors: Vec::new(), warnings: Vec::new(), errors_left_out: 0, warnings_left_out: 0 }
     }
 
-    pub(super) fn add(&mut self, code: Code, path: String, message: String) {
+    pub(in crate::venue) fn add(&mut self, code: Code, path: String, message: String) {
         let (list, left_out) = if code.refuses(self.mode) {
             (&mut self.errors, &mut self.errors_left_out)
         } else {
             (&mut self.warnings, &mut self.warnings_left_out)
         };
         if list.len() < MAX_FINDINGS {
-            list.push(Finding { path, code, message });
+            list.push(Finding::new(code, path, message));
         } else {
             *left_out += 1;
         }
     }
 
-    pub(super) fn has_errors(&self) -> bool {
+    pub(in crate::venue) fn has_errors(&self) -> bool {
         !self.errors.is_empty()
     }
 
-    pub(super) fn into_errors(self) -> ImportErrors {
+    pub(in crate::venue) fn into_errors(self) -> ImportErrors {
         ImportErrors { errors: self.errors, warnings: self.warnings, errors_left_out: self.errors_left_out }
     }
 
-    pub(super) fn into_warnings(self) -> (Vec<Finding>, usize) {
+    pub(in crate::venue) fn into_warnings(self) -> (Vec<Finding>, usize) {
         (self.warnings, self.warnings_left_out)
     }
 }

@@ -1,0 +1,1 @@
+//! The on-sale desk: live numbers, their history, and the controls.

@@ -1,0 +1,1 @@
+//! Venue files on their way in, and stored plans.

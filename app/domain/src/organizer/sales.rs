@@ -1,0 +1,1 @@
+//! Events and performances as organizers see them.

@@ -1,0 +1,1 @@
+//! Orders, found and told in full.

@@ -1,0 +1,16 @@
+//! The organizer's pages: plans, events, prices, the on-sale desk, orders, members.
+//!
+//! What the member's role doesn't allow isn't offered; the use-cases refuse it in any case.
+
+mod desk;
+mod frame;
+mod members;
+mod plans;
+mod sales;
+mod search;
+
+pub use desk::DeskPage;
+pub use members::{AuditPage, JoinPage, MembersPage};
+pub use plans::{ImportPage, PlanPage, PlansPage};
+pub use sales::{DraftPage, EventPage, EventsPage, PricesPage};
+pub use search::{OrderPage, OrdersPage};

@@ -1,0 +1,136 @@
+//! The frame of all organizer pages: whom one acts for, and the way between the parts.
+
+use crate::components::missing::{Failure, Missing};
+use crate::error::AppError;
+use crate::i18n::{Locale, td_string};
+use crate::lang::lang;
+use crate::session::use_visitor;
+use domain::Code;
+use domain::account::Role;
+use domain::organizer::{Action, Desk};
+use leptos::prelude::*;
+use leptos_router::hooks::use_location;
+
+/// A part of the organizer's half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tab {
+    Events,
+    Plans,
+    Orders,
+    Members,
+    Audit,
+}
+
+impl Tab {
+    const ALL: [Self; 5] = [Self::Events, Self::Plans, Self::Orders, Self::Members, Self::Audit];
+
+    fn href(self) -> &'static str {
+        match self {
+            Self::Events => "/organizer",
+            Self::Plans => "/organizer/plans",
+            Self::Orders => "/organizer/orders",
+            Self::Members => "/organizer/members",
+            Self::Audit => "/organizer/audit",
+        }
+    }
+
+    fn needs(self) -> Action {
+        match self {
+            Self::Events => Action::ReadEvents,
+            Self::Plans => Action::ReadPlans,
+            Self::Orders => Action::ReadOrders,
+            Self::Members => Action::EditMembers,
+            Self::Audit => Action::ReadAudit,
+        }
+    }
+
+    fn name(self, lang: Locale) -> &'static str {
+        match self {
+            Self::Events => td_string!(lang, organizer.tab_events),
+            Self::Plans => td_string!(lang, organizer.tab_plans),
+            Self::Orders => td_string!(lang, organizer.tab_orders),
+            Self::Members => td_string!(lang, organizer.tab_members),
+            Self::Audit => td_string!(lang, organizer.tab_audit),
+        }
+    }
+}
+
+/// The name of a role.
+pub(super) fn role_name(lang: Locale, role: Role) -> &'static str {
+    match role {
+        Role::Owner => td_string!(lang, organizer.role_owner),
+        Role::Operator => td_string!(lang, organizer.role_operator),
+        Role::Finance => td_string!(lang, organizer.role_finance),
+        Role::Risk => td_string!(lang, organizer.role_risk),
+        Role::Door => td_string!(lang, organizer.role_door),
+    }
+}
+
+/// Whom the caller acts for.
+#[server(endpoint = "organizer-desk")]
+pub async fn organizer_desk() -> Result<Desk, AppError> {
+    use crate::context;
+    Ok(context::backend()?.organizer_desk(&context::session()?).await?)
+}
+
+/// What the member of this page may do; read inside of [`Frame`].
+pub(super) fn may(action: Action) -> bool {
+    use_context::<Desk>().is_some_and(|desk| desk.role.may(action))
+}
+
+/// The frame: strangers are asked to sign in, fans find nothing here.
+#[component]
+pub(super) fn Frame(
+    /// The part that the page belongs to.
+    tab: Tab,
+    /// The page; made once the member is known, with [`Desk`] as context.
+    children: ChildrenFn,
+) -> impl IntoView {
+    let visitor = use_visitor();
+    let desk = Resource::new(move || visitor.changes(), |_| organizer_desk());
+    let path = use_location().pathname;
+    let children = StoredValue::new(children);
+    view! {
+        <Suspense>
+            {move || Suspend::new(async move {
+                match desk.await {
+                    Ok(desk) => view! { <Framed desk tab>{children.get_value()()}</Framed> }.into_any(),
+                    Err(error) if error.code() == Code::NotFound => view! { <Missing/> }.into_any(),
+                    Err(error) => view! { <Failure error back=path.get_untracked()/> }.into_any(),
+                }
+            })}
+        </Suspense>
+    }
+    .into_any()
+}
+
+#[component]
+fn Framed(desk: Desk, tab: Tab, children: Children) -> impl IntoView {
+    let lang = lang();
+    let role = desk.role;
+    let (name, acts) = (desk.name.clone(), role_name(lang, role));
+    provide_context(desk);
+    let links = Tab::ALL
+        .into_iter()
+        .filter(|tab| role.may(tab.needs()))
+        .map(|each| {
+            let current = (each == tab).then_some("page");
+            view! { <li><a href=each.href() aria-current=current>{each.name(lang)}</a></li> }
+        })
+        .collect_view();
+    view! {
+        <div class="org">
+            <aside class="org-side">
+                <p class="org-who" data-testid="organization">
+                    <strong>{name}</strong>
+                    <span data-testid="role">{acts}</span>
+                </p>
+                <nav aria-label=td_string!(lang, organizer.nav)>
+                    <ul class="org-tabs">{links}</ul>
+                </nav>
+            </aside>
+            <div class="org-page">{children()}</div>
+        </div>
+    }
+    .into_any()
+}

@@ -1,0 +1,28 @@
+//! Events, performances in the making, and prices.
+
+use super::frame::{Frame, Tab};
+use leptos::prelude::*;
+
+/// A page.
+#[component]
+pub fn EventsPage() -> impl IntoView {
+    view! { <Frame tab=Tab::Events>{|| ()}</Frame> }
+}
+
+/// A page.
+#[component]
+pub fn EventPage() -> impl IntoView {
+    view! { <Frame tab=Tab::Events>{|| ()}</Frame> }
+}
+
+/// A page.
+#[component]
+pub fn DraftPage() -> impl IntoView {
+    view! { <Frame tab=Tab::Events>{|| ()}</Frame> }
+}
+
+/// A page.
+#[component]
+pub fn PricesPage() -> impl IntoView {
+    view! { <Frame tab=Tab::Events>{|| ()}</Frame> }
+}

@@ -1,0 +1,1 @@
+//! Performances in the making, their checklist, and publishing.

@@ -1,0 +1,1 @@
+//! Price zones, prices and blocked seats.

@@ -1,0 +1,1 @@
+//! Samples of sales and the numbers of the desk.
