@@ -1,6 +1,22 @@
 //! The canvas that shows a house: what the buyers' map, the plan preview, the price editor and the
 //! on-sale desk have in common.
 
+pub mod board;
+pub mod browser_only;
+pub mod canvas;
+pub mod chart;
+pub mod gesture;
+pub mod house;
+pub mod legend;
+pub mod paths;
+pub mod render;
+pub mod scene;
+pub mod socket;
+pub mod stamps;
+pub mod theme;
+pub mod words;
+pub mod zones;
+
 use domain::catalog::PriceZone;
 use domain::{PerformanceId, SeatNo};
 use leptos::prelude::*;

@@ -117,7 +117,7 @@ fn Chosen(room: Room) -> impl IntoView {
 /// The price of a seat, when it is for sale.
 fn price_of(room: Room, seat: SeatNo) -> Option<Money> {
     let category = room.with_house(|house| house.chart().category(seat))?;
-    room.zones.with_value(|zones| zones.of_category(category).map(|zone| zone.price))
+    room.scene.zones.with_value(|zones| zones.of_category(category).map(|zone| zone.price))
 }
 
 /// The sum of what is chosen.
@@ -166,7 +166,7 @@ fn OwnHold(room: Room, held: Held) -> impl IntoView {
             view! {
                 <li>
                     <span class="basket-place">
-                        {move || { room.version.track(); room.place(seat) }}
+                        {move || { room.scene.version.track(); room.place(seat) }}
                     </span>
                 </li>
             }

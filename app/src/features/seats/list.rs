@@ -8,12 +8,13 @@ use super::api::{self, HoldList};
 use super::key::fresh_key;
 use super::model::Notice;
 use super::words;
-use super::zones::Zones;
 use crate::components::missing::Failure;
 use crate::error::AppError;
 use crate::format;
 use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
+use crate::seatmap::words as map_words;
+use crate::seatmap::zones::Zones;
 use domain::catalog::{ListRow, ListSeat, ListSection, PerformanceView, SeatList};
 use domain::{Code, PerformanceId, SeatNo};
 use leptos::prelude::*;
@@ -195,14 +196,14 @@ fn Row(row: ListRow, zones: Zones) -> impl IntoView {
 }
 
 fn seat_box(lang: Locale, row: &str, seat: &ListSeat, zones: &Zones) -> impl IntoView + use<> {
-    let price = words::price(lang, zones.of_category(seat.category));
+    let price = map_words::price(lang, zones.of_category(seat.category));
     let mut name = if row.is_empty() {
         td_string!(lang, seats.list_seat_no_row, seat = &seat.label, price = &price)
     } else {
         td_string!(lang, seats.list_seat, row = row, seat = &seat.label, price = &price)
     };
     if seat.accessible {
-        name = format!("{name}{}{}", words::comma(lang), td_string!(lang, seats.list_accessible));
+        name = format!("{name}{}{}", map_words::comma(lang), td_string!(lang, seats.list_accessible));
     }
     view! {
         <label class="seatlist-seat">

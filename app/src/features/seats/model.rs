@@ -9,17 +9,6 @@
 use domain::hold::SeatState;
 use domain::{Code, Refusal, SeatNo};
 
-/// What a seat is to this fan now.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
-    /// As the live map says.
-    Live(SeatState),
-    /// Chosen, not held yet.
-    Chosen,
-    /// In the fan's own hold.
-    Mine,
-}
-
 /// Something to tell the fan, in order of what happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
@@ -133,19 +122,6 @@ impl Selection {
     }
 }
 
-/// Longest wait between two tries to reach the live map: the spread of a whole audience.
-pub const RECONNECT_MAX_MS: f64 = 30_000.0;
-/// Wait before the first try.
-const RECONNECT_FIRST_MS: f64 = 800.0;
-
-/// How long to wait before a try: doubling, and spread evenly, so that an audience that lost its
-/// connection at once does not come back at once. `random` is from 0 to below 1.
-pub fn reconnect_delay_ms(attempt: u32, random: f64) -> f64 {
-    let ceiling = (RECONNECT_FIRST_MS * 2f64.powi(i32::try_from(attempt.min(16)).unwrap_or(16))).min(RECONNECT_MAX_MS);
-    // Never at once: a server that closes every socket must not be asked in a loop.
-    ceiling.mul_add(random.clamp(0.0, 1.0), 250.0).min(RECONNECT_MAX_MS)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,18 +183,5 @@ mod tests {
         assert_eq!(selection.refused(Refusal::new(Code::SignInRequired, "")), Notice::SignInRequired);
         assert!(matches!(selection.refused(Refusal::new(Code::Unavailable, "")), Notice::Refused(_)));
         assert_eq!(selection.seats(), seats(&[1]));
-    }
-
-    #[test]
-    fn reconnects_are_spread_and_bounded() {
-        for attempt in 0..40 {
-            for random in [0.0, 0.3, 0.999] {
-                let delay = reconnect_delay_ms(attempt, random);
-                assert!((250.0..=RECONNECT_MAX_MS).contains(&delay), "{attempt} {random}: {delay}");
-            }
-        }
-        assert!(reconnect_delay_ms(0, 0.999) < 1_100.0);
-        assert!(reconnect_delay_ms(10, 0.999) > 29_000.0);
-        assert!(reconnect_delay_ms(10, 0.1) < 4_000.0, "the spread reaches down");
     }
 }

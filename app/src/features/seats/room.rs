@@ -4,46 +4,21 @@
 //! canvas, wording to `words`.
 
 use super::api;
-use super::browser_only::BrowserOnly;
-use super::chart::Chart;
-use super::house::{Applied, House};
 use super::key::fresh_key;
 use super::model::{Notice, Selection};
-use super::socket::{Link, Report};
-use super::words;
-use super::zones::Zones;
 use crate::clock::use_clock;
 use crate::i18n::Locale;
 use crate::lang::lang;
+use crate::seatmap::house::House;
+use crate::seatmap::scene::{Happened, Scene};
+use crate::seatmap::words;
+use crate::seatmap::zones::Zones;
 use domain::catalog::PerformanceView;
-use domain::hold::{Held, SeatState};
+use domain::hold::Held;
 use domain::ids::join_seats;
-use domain::venue::static_map;
 use domain::{Code, Millis, PerformanceId, Refusal, SeatNo};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-
-/// Where the map stands with its server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Chart or first snapshot are on their way.
-    Loading,
-    /// The map is live.
-    Live,
-    /// The connection is lost and being made again.
-    Reconnecting,
-    /// The chart could not be loaded.
-    Failed,
-}
-
-/// The last change of a seat, for who watches the canvas from outside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
-    /// The seat.
-    pub seat: SeatNo,
-    /// Its new state.
-    pub state: SeatState,
-}
 
 /// The shared state of one seat-map page.
 #[derive(Clone, Copy, Debug)]
@@ -56,29 +31,16 @@ pub struct Room {
     pub lang: Locale,
     /// Prices and names.
     pub view: StoredValue<PerformanceView>,
-    /// The price zones in order.
-    pub zones: StoredValue<Zones>,
-    /// Chart and live states, once loaded.
-    pub house: StoredValue<Option<House>>,
-    /// Counts changes of the house, for who draws it.
-    pub version: RwSignal<u32>,
+    /// The map: prices, chart, live states, focus.
+    pub scene: Scene,
     /// The chosen seats.
     pub selection: RwSignal<Selection>,
     /// The fan's open hold.
     pub own: RwSignal<Option<Held>>,
     /// What is to be told.
     pub notice: RwSignal<Option<Notice>>,
-    /// Where the map stands.
-    pub status: RwSignal<Status>,
-    /// The last change that came as a delta.
-    pub change: RwSignal<Option<Change>>,
-    /// The seats of the last delta, for the rings about them.
-    pub changed: RwSignal<Vec<u32>>,
     /// Whether a request of this page is under way.
     pub busy: RwSignal<bool>,
-    /// The seat that the keyboard is on.
-    pub focus: RwSignal<Option<SeatNo>>,
-    link: BrowserOnly<Link>,
 }
 
 impl Room {
@@ -88,19 +50,12 @@ impl Room {
             performance: view.id,
             limit: view.limit,
             lang: lang(),
-            zones: StoredValue::new(Zones::of(&view.zones)),
+            scene: Scene::new(lang(), Zones::of(&view.zones), RwSignal::new(None)),
             view: StoredValue::new(view),
-            house: StoredValue::new(None),
-            version: RwSignal::new(0),
             selection: RwSignal::new(Selection::default()),
             own: RwSignal::new(None),
             notice: RwSignal::new(None),
-            status: RwSignal::new(Status::Loading),
-            change: RwSignal::new(None),
-            changed: RwSignal::new(Vec::new()),
             busy: RwSignal::new(false),
-            focus: RwSignal::new(None),
-            link: BrowserOnly::new(),
         }
     }
 
@@ -116,50 +71,11 @@ impl Room {
 
     /// Loads the chart and connects; again after a failure.
     pub fn load(self) {
-        self.status.set(Status::Loading);
-        spawn_local(async move {
-            let digest = self.view.with_value(|view| view.map_digest.clone());
-            let Some(chart) = fetch_chart(&digest, &self.zones.get_value()).await else {
-                self.status.try_set(Status::Failed);
-                return;
-            };
-            // The page may have been left meanwhile.
-            if self.house.try_update_value(|house| *house = Some(House::new(chart))).is_none() {
-                return;
-            }
-            self.show_own();
-            let link = Link::open(self.performance, move |report| self.receive(report));
-            self.link.set(link);
+        let digest = self.view.with_value(|view| view.map_digest.clone());
+        self.scene.load(digest, Some(self.performance), move |happened| match happened {
+            Happened::Loaded => self.show_own(),
+            Happened::Changed => self.after_change(),
         });
-    }
-
-    fn receive(self, report: Report) {
-        match report {
-            Report::Lost => {
-                self.house.try_update_value(|house| house.as_mut().map(House::disconnected));
-                self.status.try_set(Status::Reconnecting);
-            }
-            Report::Frame(bytes) => {
-                let applied = self.house.try_update_value(|house| house.as_mut().map(|house| house.apply(&bytes)));
-                match applied.flatten() {
-                    Some(Applied::NeedsSnapshot) => drop(self.link.with(Link::resync)),
-                    Some(Applied::Everything) => {
-                        self.status.set(Status::Live);
-                        self.after_change();
-                    }
-                    Some(Applied::Seats(seats)) => {
-                        if let Some(seat) = seats.last().copied().map(SeatNo) {
-                            let state =
-                                self.house.with_value(|house| house.as_ref().and_then(|house| house.state(seat)));
-                            self.change.set(state.map(|state| Change { seat, state }));
-                        }
-                        self.changed.set(seats);
-                        self.after_change();
-                    }
-                    Some(Applied::Waiting) | None => {}
-                }
-            }
-        }
     }
 
     /// Gives up what another fan took. While a hold is under way, the own seats turn to held first
@@ -172,7 +88,6 @@ impl Room {
         if ended && self.own.get_untracked().is_some() {
             spawn_local(async move { self.refresh_own().await });
         }
-        self.version.update(|n| *n = n.wrapping_add(1));
     }
 
     fn drop_taken(self) {
@@ -193,7 +108,7 @@ impl Room {
 
     /// Reads the house, once it is there.
     pub fn with_house<T>(self, read: impl FnOnce(&House) -> T) -> Option<T> {
-        self.house.try_with_value(|house| house.as_ref().map(read)).flatten()
+        self.scene.with_house(read)
     }
 
     /// The number of a seat as the venue names it.
@@ -318,23 +233,8 @@ impl Room {
     fn show_own(self) {
         let held = self.own.with_untracked(|own| own.as_ref().map(|held| held.seats.clone()).unwrap_or_default());
         self.selection.with_untracked(|selection| {
-            self.house.update_value(|house| {
-                if let Some(house) = house {
-                    house.set_own(selection.seats(), &held);
-                }
-            });
+            self.scene.update(|house| house.set_own(selection.seats(), &held));
         });
-        self.version.update(|n| *n = n.wrapping_add(1));
+        self.scene.touch();
     }
-}
-
-/// The published map of that digest.
-async fn fetch_chart(digest: &str, zones: &Zones) -> Option<Chart> {
-    let get = |ending: &str| gloo_net::http::Request::get(&format!("/maps/{digest}.{ending}")).send();
-    let (json, bin) = (get("json").await.ok()?, get("bin").await.ok()?);
-    if !json.ok() || !bin.ok() {
-        return None;
-    }
-    let map = static_map::decode(&bin.binary().await.ok()?, &json.text().await.ok()?).ok()?;
-    Some(Chart::new(map, zones))
 }

@@ -3,7 +3,6 @@
 //!
 //! Owns the socket and its timer. It reads no frame: what to do with one is decided by its owner.
 
-use super::model::reconnect_delay_ms;
 use crate::browser;
 use domain::PerformanceId;
 use domain::live::RESYNC;
@@ -14,6 +13,19 @@ use std::rc::Rc;
 use std::time::Duration;
 use wasm_bindgen::prelude::*;
 use web_sys::{BinaryType, Event, MessageEvent, WebSocket};
+
+/// Longest wait between two tries to reach the live map: the spread of a whole audience.
+pub const RECONNECT_MAX_MS: f64 = 30_000.0;
+/// Wait before the first try.
+const RECONNECT_FIRST_MS: f64 = 800.0;
+
+/// How long to wait before a try: doubling, and spread evenly, so that an audience that lost its
+/// connection at once does not come back at once. `random` is from 0 to below 1.
+pub fn reconnect_delay_ms(attempt: u32, random: f64) -> f64 {
+    let ceiling = (RECONNECT_FIRST_MS * 2f64.powi(i32::try_from(attempt.min(16)).unwrap_or(16))).min(RECONNECT_MAX_MS);
+    // Never at once: a server that closes every socket must not be asked in a loop.
+    ceiling.mul_add(random.clamp(0.0, 1.0), 250.0).min(RECONNECT_MAX_MS)
+}
 
 /// What the connection reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,5 +158,23 @@ impl Handle {
             Duration::from_secs_f64(delay_ms / 1_000.0),
         );
         self.0.timer.set(timer.ok());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reconnects_are_spread_and_bounded() {
+        for attempt in 0..40 {
+            for random in [0.0, 0.3, 0.999] {
+                let delay = reconnect_delay_ms(attempt, random);
+                assert!((250.0..=RECONNECT_MAX_MS).contains(&delay), "{attempt} {random}: {delay}");
+            }
+        }
+        assert!(reconnect_delay_ms(0, 0.999) < 1_100.0);
+        assert!(reconnect_delay_ms(10, 0.999) > 29_000.0);
+        assert!(reconnect_delay_ms(10, 0.1) < 4_000.0, "the spread reaches down");
     }
 }

@@ -4,12 +4,11 @@
 //! a frame of the canvas computes nothing per seat but its place. Owns no camera and no colour.
 
 use super::chart::Chart;
-use super::model::Standing;
 use super::stamps::Look;
 use super::zones::PALETTE;
 use domain::SeatNo;
 use domain::hold::SeatState;
-use domain::live::{Frame, FrameError, LiveMap};
+use domain::live::{Frame, FrameError, LiveMap, LogPosition};
 use domain::venue::Point;
 
 /// Free seats of one section.
@@ -27,6 +26,17 @@ impl Tally {
         // The first of equals: the dearest.
         (0..PALETTE).rev().max_by_key(|colour| self.by_colour[*colour]).unwrap_or(0)
     }
+}
+
+/// What a seat is to this fan now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// As the live map says.
+    Live(SeatState),
+    /// Chosen, not held yet.
+    Chosen,
+    /// In the fan's own hold.
+    Mine,
 }
 
 /// What a frame did.
@@ -73,6 +83,15 @@ impl House {
             waiting: false,
         };
         house.recount();
+        house
+    }
+
+    /// A house without live states: every seat is free.
+    pub fn all_free(chart: Chart) -> Self {
+        let seats = vec![SeatState::Available; chart.seat_count()];
+        let mut house = Self::new(chart);
+        let applied = house.apply_frame(Frame::Snapshot { epoch: 0, at: LogPosition::default(), seats });
+        debug_assert!(applied.is_ok(), "a first snapshot of the right size is always applied");
         house
     }
 
@@ -236,7 +255,6 @@ impl House {
 mod tests {
     use super::super::chart::tests::chart;
     use super::*;
-    use domain::live::LogPosition;
 
     fn at(ms: u64) -> LogPosition {
         LogPosition { ms, seq: 0 }

@@ -1,13 +1,13 @@
 //! The canvas at work: camera, gestures and frames of one mounted map.
 //!
-//! Turns gestures and keys into a new view or a call of the room, and asks for a frame whenever
+//! Turns gestures and keys into a new view or a word to its page, and asks for a frame whenever
 //! something to be seen has changed; an idle map draws nothing. Owns the camera; knows no wording.
 
 use super::chart::Direction;
 use super::gesture::{Gesture, Gestures};
 use super::house::House;
 use super::render::{Marks, Painter, View, level};
-use super::room::Room;
+use super::scene::{Host, Meant, Tip};
 use crate::browser;
 use domain::SeatNo;
 use domain::venue::camera::{Camera, Detail, Limits};
@@ -40,15 +40,6 @@ const FIT_PADDING_PX: f64 = 14.0;
 /// Finer canvases cost more than can be seen.
 const RATIO_MAX: f64 = 2.0;
 
-/// What the mouse rests on, with its place in CSS pixels.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Tip {
-    /// A seat.
-    Seat(SeatNo, Point),
-    /// A section, by index.
-    Block(usize, Point),
-}
-
 struct Glide {
     from: Camera,
     to: Camera,
@@ -69,7 +60,7 @@ struct State {
 #[derive(Clone)]
 pub struct Board {
     canvas: HtmlCanvasElement,
-    room: Room,
+    host: Host,
     tip: RwSignal<Option<Tip>>,
     state: Rc<RefCell<State>>,
     frame_asked: Rc<Cell<bool>>,
@@ -77,13 +68,13 @@ pub struct Board {
 
 impl std::fmt::Debug for Board {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Board").field("room", &self.room.performance).finish_non_exhaustive()
+        f.debug_struct("Board").field("tip", &self.tip).finish_non_exhaustive()
     }
 }
 
 impl Board {
     /// A board for a canvas; `None` where the browser gives no drawing context.
-    pub fn new(canvas: HtmlCanvasElement, room: Room, tip: RwSignal<Option<Tip>>) -> Option<Self> {
+    pub fn new(canvas: HtmlCanvasElement, host: Host, tip: RwSignal<Option<Tip>>) -> Option<Self> {
         let state = State {
             painter: Painter::new(canvas.clone())?,
             gestures: Gestures::default(),
@@ -93,7 +84,7 @@ impl Board {
             hover: None,
             prepared: false,
         };
-        Some(Self { canvas, room, tip, state: Rc::new(RefCell::new(state)), frame_asked: Rc::default() })
+        Some(Self { canvas, host, tip, state: Rc::new(RefCell::new(state)), frame_asked: Rc::default() })
     }
 
     /// Asks for a frame, once until it is drawn.
@@ -119,7 +110,7 @@ impl Board {
         }
         state.pulses.retain(|(_, start_ms)| now_ms - start_ms < PULSE_MS);
         let marks = Marks {
-            focus: self.room.focus.try_get_untracked().flatten(),
+            focus: self.host.scene.focus.try_get_untracked().flatten(),
             hover: state.hover,
             pulses: state
                 .pulses
@@ -128,7 +119,7 @@ impl Board {
                 .collect(),
         };
         let (painter, view) = (&mut state.painter, *view);
-        self.room.with_house(|house| painter.paint(house, &view, &marks));
+        self.host.scene.with_house(|house| painter.paint(house, &view, &marks));
         if state.glide.is_some() || !state.pulses.is_empty() {
             self.redraw();
         }
@@ -141,7 +132,7 @@ impl Board {
             return;
         }
         let ratio = window().device_pixel_ratio().clamp(1.0, RATIO_MAX);
-        self.room.with_house(|house| {
+        self.host.scene.with_house(|house| {
             let mut state = self.state.borrow_mut();
             if !state.prepared {
                 state.painter.prepare(house.chart());
@@ -171,7 +162,7 @@ impl Board {
         let now_ms = browser::monotonic_ms();
         let mut state = self.state.borrow_mut();
         let near = state.view.is_some_and(|view| {
-            self.room.with_house(|house| level(&view.camera, house.chart()) >= Detail::Seats) == Some(true)
+            self.host.scene.with_house(|house| level(&view.camera, house.chart()) >= Detail::Seats) == Some(true)
         });
         if near {
             let room = PULSES_MAX.saturating_sub(state.pulses.len());
@@ -196,7 +187,7 @@ impl Board {
     /// Looks from there at once.
     fn look(&self, camera: Camera) {
         self.hide_tip();
-        self.room.with_house(|house| {
+        self.host.scene.with_house(|house| {
             let mut state = self.state.borrow_mut();
             state.glide = None;
             state.hover = None;
@@ -214,7 +205,7 @@ impl Board {
             return;
         }
         self.hide_tip();
-        self.room.with_house(|house| {
+        self.host.scene.with_house(|house| {
             let mut state = self.state.borrow_mut();
             state.hover = None;
             if let Some(view) = state.view {
@@ -228,7 +219,7 @@ impl Board {
     /// Shows the whole house.
     pub fn fit(&self) {
         let Some((_, size)) = self.camera_and_size() else { return };
-        if let Some(camera) = self.room.with_house(|house| whole_house(house, size)) {
+        if let Some(camera) = self.host.scene.with_house(|house| whole_house(house, size)) {
             self.glide(camera);
         }
     }
@@ -237,8 +228,8 @@ impl Board {
     pub fn zoom(&self, closer: bool) {
         let Some((camera, size)) = self.camera_and_size() else { return };
         let factor = if closer { ZOOM_STEP } else { 1.0 / ZOOM_STEP };
-        let focus = self.room.focus.get_untracked();
-        let zoomed = self.room.with_house(|house| {
+        let focus = self.host.scene.focus.get_untracked();
+        let zoomed = self.host.scene.with_house(|house| {
             let place = focus.and_then(|seat| house.chart().place(seat)).map(|place| camera.to_screen(place, size));
             let inside = place.filter(|at| at.x >= 0.0 && at.y >= 0.0 && at.x <= size.width && at.y <= size.height);
             let about = inside.unwrap_or(Point::new(size.width / 2.0, size.height / 2.0));
@@ -251,7 +242,7 @@ impl Board {
 
     fn zoom_at(&self, at: Point, factor: f64, dx: f64, dy: f64) {
         let Some(view) = self.state.borrow().view else { return };
-        let zoomed = self.room.with_house(|house| {
+        let zoomed = self.host.scene.with_house(|house| {
             view.camera.panned(dx, dy).zoomed_about(at, factor, view.viewport, limits(house, view.viewport))
         });
         if let Some(camera) = zoomed {
@@ -307,7 +298,8 @@ impl Board {
             Gesture::DoubleTap(at) => {
                 let Some((camera, size)) = self.camera_and_size() else { return };
                 let at = Point::new(at.0, at.1);
-                let zoomed = self.room.with_house(|house| camera.zoomed_about(at, 2.0, size, limits(house, size)));
+                let zoomed =
+                    self.host.scene.with_house(|house| camera.zoomed_about(at, 2.0, size, limits(house, size)));
                 if let Some(camera) = zoomed {
                     self.glide(camera);
                 }
@@ -325,7 +317,7 @@ impl Board {
             Nothing,
         }
         let Some((camera, size)) = self.camera_and_size() else { return };
-        let meaning = self.room.with_house(|house| {
+        let meaning = self.host.scene.with_house(|house| {
             let (chart, place) = (house.chart(), camera.to_world(at, size));
             let near_scale = NEAR_PX / chart.usual_radius();
             match level(&camera, chart) {
@@ -356,10 +348,10 @@ impl Board {
             Some(Meaning::Seat(seat)) => {
                 self.state.borrow_mut().gestures.tap_was_used();
                 // The keyboard goes on from here, where it is in use.
-                if self.room.focus.get_untracked().is_some() {
-                    self.room.focus.set(Some(seat));
+                if self.host.scene.focus.get_untracked().is_some() {
+                    self.host.scene.focus.set(Some(seat));
                 }
-                self.room.toggle(seat);
+                self.host.meant.run(Meant::Seat(seat));
             }
             Some(Meaning::Nothing) | None => {}
         }
@@ -367,7 +359,7 @@ impl Board {
 
     fn hover(&self, at: Point) {
         let Some((camera, size)) = self.camera_and_size() else { return };
-        let tip = self.room.with_house(|house| {
+        let tip = self.host.scene.with_house(|house| {
             let (chart, place) = (house.chart(), camera.to_world(at, size));
             let radius = chart.usual_radius();
             if level(&camera, chart) == Detail::Sections {
@@ -394,9 +386,9 @@ impl Board {
 
     /// An arrow key: to the next seat, or, without a seat in focus, over the map.
     pub fn arrow(&self, direction: Direction, pan: bool) {
-        let focus = self.room.focus.get_untracked();
+        let focus = self.host.scene.focus.get_untracked();
         if let (Some(seat), false) = (focus, pan) {
-            if let Some(next) = self.room.with_house(|house| house.chart().beside(seat, direction)).flatten() {
+            if let Some(next) = self.host.scene.with_house(|house| house.chart().beside(seat, direction)).flatten() {
                 self.focus(next);
             }
             return;
@@ -413,19 +405,19 @@ impl Board {
 
     /// Enter or Space: chooses the focused seat, or goes to the seat nearest to the middle.
     pub fn press(&self) {
-        if let Some(seat) = self.room.focus.get_untracked() {
-            self.room.toggle(seat);
+        if let Some(seat) = self.host.scene.focus.get_untracked() {
+            self.host.meant.run(Meant::Seat(seat));
             return;
         }
         let Some((camera, _)) = self.camera_and_size() else { return };
-        if let Some(seat) = self.room.with_house(|house| house.entry(camera.center)).flatten() {
+        if let Some(seat) = self.host.scene.with_house(|house| house.entry(camera.center)).flatten() {
             self.focus(seat);
         }
     }
 
     /// Escape: leaves the focused seat.
     pub fn leave(&self) {
-        self.room.focus.set(None);
+        self.host.scene.focus.set(None);
         self.hide_tip();
         self.redraw();
     }
@@ -433,7 +425,7 @@ impl Board {
     /// Puts the focus on a seat and brings it into sight, close enough to be read.
     pub fn focus(&self, seat: SeatNo) {
         let Some((camera, size)) = self.camera_and_size() else { return };
-        let wanted = self.room.with_house(|house| {
+        let wanted = self.host.scene.with_house(|house| {
             let (chart, place) = (house.chart(), house.chart().place(seat)?);
             let near = level(&camera, chart) >= Detail::Seats;
             let at = camera.to_screen(place, size);
@@ -443,7 +435,7 @@ impl Board {
             Some((!near || !inside).then_some(Camera { center: place, scale }))
         });
         let Some(Some(camera)) = wanted else { return };
-        self.room.focus.set(Some(seat));
+        self.host.scene.focus.set(Some(seat));
         match camera {
             Some(camera) => self.glide(camera),
             None => self.redraw(),

@@ -125,7 +125,7 @@ fn parse_hex(hex: &str) -> Option<Rgb> {
 mod tests {
     use super::*;
 
-    const TOKENS: &str = include_str!("../../../../style/tokens.css");
+    const TOKENS: &str = include_str!("../../../style/tokens.css");
 
     fn token(theme: &str, name: &str) -> Rgb {
         let start = theme.find(&format!("{name}:")).unwrap() + name.len() + 1;

@@ -41,7 +41,8 @@ impl<T: 'static> BrowserOnly<T> {
         self.0.try_get_value().flatten()?.try_with_value(read)
     }
 
-    fn clear(self) {
+    /// Empties the place; what was in it is dropped.
+    pub fn clear(self) {
         if let Some(value) = self.0.try_update_value(Option::take).flatten() {
             value.dispose();
         }
