@@ -103,3 +103,6 @@ create table sale_samples (
 
 create index orders_performance on orders (performance_id, created_ms desc);
 create index orders_paid on orders (performance_id, paid_ms) where paid_ms is not null;
+
+-- Places to stand in an area: all alike, so that lists show them as one group.
+alter table plan_seats add column standing boolean not null default false;

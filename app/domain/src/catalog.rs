@@ -141,8 +141,12 @@ pub struct ListSeat {
 pub struct ListRow {
     /// Its label.
     pub label: String,
-    /// Its seats in plan order.
+    /// Its seats in plan order; of places to stand, which are all alike, some free ones.
     pub seats: Vec<ListSeat>,
+    /// How many of its seats can be held now.
+    pub free: u32,
+    /// Places to stand instead of seats.
+    pub standing: bool,
 }
 
 /// One section in the list alternative.

@@ -3,48 +3,36 @@
 //! Turns gestures and keys into a new view or a word to its page, and asks for a frame whenever
 //! something to be seen has changed; an idle map draws nothing. Owns the camera; knows no wording.
 
-use super::chart::Direction;
-use super::gesture::{Gesture, Gestures};
-use super::house::House;
-use super::render::{Marks, Painter, View, level};
+mod travel;
+
+use self::travel::{Glide, clamped, limits, moves_calmly, whole_house};
+use super::gesture::{At, Gesture, Gestures};
+use super::picking::Mode;
+use super::render::{Overlay, Painter, View, level};
 use super::scene::{Host, Meant, Tip};
 use crate::browser;
 use domain::SeatNo;
-use domain::venue::camera::{Camera, Detail, Limits};
-use domain::venue::{Point, Size};
+use domain::venue::camera::{Camera, Detail};
+use domain::venue::{Point, Rect, Size};
 use leptos::prelude::*;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use web_sys::HtmlCanvasElement;
 
-/// How long the view takes to glide to where a tap or a button sends it.
-const GLIDE_MS: f64 = 220.0;
 /// How long a changed seat's ring takes to fade.
 const PULSE_MS: f64 = 250.0;
 /// More rings than this at once tell nothing.
 const PULSES_MAX: usize = 150;
 /// Taps are ignored for so long after the map moved by itself.
 const DEAF_MS: f64 = 380.0;
-/// The scale of one press of a zoom button or key.
-const ZOOM_STEP: f64 = 1.6;
-/// How far one press of an arrow key moves the map.
-const PAN_STEP_PX: f64 = 90.0;
 /// On-screen radius of a seat that one is brought to.
 const NEAR_PX: f64 = 12.0;
 /// How far from a seat's centre a fingertip still means it.
 const TOUCH_REACH_PX: f64 = 15.0;
 /// How far from a section's seats the mouse still means it.
 const BLOCK_REACH_PX: f64 = 30.0;
-/// Room kept free around the whole house.
-const FIT_PADDING_PX: f64 = 14.0;
 /// Finer canvases cost more than can be seen.
 const RATIO_MAX: f64 = 2.0;
-
-struct Glide {
-    from: Camera,
-    to: Camera,
-    start_ms: f64,
-}
 
 struct State {
     painter: Painter,
@@ -53,6 +41,8 @@ struct State {
     glide: Option<Glide>,
     pulses: Vec<(SeatNo, f64)>,
     hover: Option<SeatNo>,
+    /// The rectangle being drawn, and whether it takes away.
+    band: Option<(Rect, bool)>,
     prepared: bool,
 }
 
@@ -64,6 +54,23 @@ pub struct Board {
     tip: RwSignal<Option<Tip>>,
     state: Rc<RefCell<State>>,
     frame_asked: Rc<Cell<bool>>,
+    /// The focus that the board has just set itself.
+    own_focus: Rc<Cell<Option<Option<SeatNo>>>>,
+}
+
+/// A pointer's event: which, where, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Press {
+    /// The pointer.
+    pub id: i32,
+    /// Where, in CSS pixels.
+    pub at: Point,
+    /// Anything but a mouse.
+    pub touch: bool,
+    /// Whether a key says that a rectangle takes away.
+    pub removes: bool,
+    /// When.
+    pub now_ms: f64,
 }
 
 impl std::fmt::Debug for Board {
@@ -82,9 +89,17 @@ impl Board {
             glide: None,
             pulses: Vec::new(),
             hover: None,
+            band: None,
             prepared: false,
         };
-        Some(Self { canvas, host, tip, state: Rc::new(RefCell::new(state)), frame_asked: Rc::default() })
+        Some(Self {
+            canvas,
+            host,
+            tip,
+            state: Rc::new(RefCell::new(state)),
+            frame_asked: Rc::default(),
+            own_focus: Rc::default(),
+        })
     }
 
     /// Asks for a frame, once until it is drawn.
@@ -109,7 +124,7 @@ impl Board {
             }
         }
         state.pulses.retain(|(_, start_ms)| now_ms - start_ms < PULSE_MS);
-        let marks = Marks {
+        let overlay = Overlay {
             focus: self.host.scene.focus.try_get_untracked().flatten(),
             hover: state.hover,
             pulses: state
@@ -117,12 +132,23 @@ impl Board {
                 .iter()
                 .map(|(seat, start_ms)| (*seat, (now_ms - start_ms).max(0.0) / PULSE_MS))
                 .collect(),
+            band: state.band,
         };
         let (painter, view) = (&mut state.painter, *view);
-        self.host.scene.with_house(|house| painter.paint(house, &view, &marks));
+        self.host.scene.with_house(|house| painter.paint(house, &view, &overlay));
         if state.glide.is_some() || !state.pulses.is_empty() {
             self.redraw();
         }
+    }
+
+    /// Another chart has come: it is seen whole at first.
+    pub fn renew(&self) {
+        let mut state = self.state.borrow_mut();
+        (state.view, state.glide, state.hover, state.band, state.prepared) = (None, None, None, None, false);
+        state.pulses.clear();
+        drop(state);
+        self.hide_tip();
+        self.resize();
     }
 
     /// The canvas has another size, the screen another density, or the chart has come.
@@ -170,111 +196,29 @@ impl Board {
         }
     }
 
-    fn camera_and_size(&self) -> Option<(Camera, Size)> {
-        let state = self.state.borrow();
-        let view = state.view?;
-        // Steps add up from where the view is going, not from where it passes by.
-        Some((state.glide.as_ref().map_or(view.camera, |glide| glide.to), view.viewport))
-    }
-
-    /// The tip belongs to a place on the screen: it goes when the map moves.
-    fn hide_tip(&self) {
-        if self.tip.with_untracked(Option::is_some) {
-            self.tip.set(None);
-        }
-    }
-
-    /// Looks from there at once.
-    fn look(&self, camera: Camera) {
-        self.hide_tip();
-        self.host.scene.with_house(|house| {
-            let mut state = self.state.borrow_mut();
-            state.glide = None;
-            state.hover = None;
-            if let Some(view) = &mut state.view {
-                view.camera = clamped(house, camera, view.viewport);
-            }
-        });
-        self.redraw();
-    }
-
-    /// Glides there; at once under reduced motion.
-    fn glide(&self, camera: Camera) {
-        if moves_calmly() {
-            self.look(camera);
-            return;
-        }
-        self.hide_tip();
-        self.host.scene.with_house(|house| {
-            let mut state = self.state.borrow_mut();
-            state.hover = None;
-            if let Some(view) = state.view {
-                let to = clamped(house, camera, view.viewport);
-                state.glide = Some(Glide { from: view.camera, to, start_ms: browser::monotonic_ms() });
-            }
-        });
-        self.redraw();
-    }
-
-    /// Shows the whole house.
-    pub fn fit(&self) {
-        let Some((_, size)) = self.camera_and_size() else { return };
-        if let Some(camera) = self.host.scene.with_house(|house| whole_house(house, size)) {
-            self.glide(camera);
-        }
-    }
-
-    /// Zooms about the focused seat, else about the middle.
-    pub fn zoom(&self, closer: bool) {
-        let Some((camera, size)) = self.camera_and_size() else { return };
-        let factor = if closer { ZOOM_STEP } else { 1.0 / ZOOM_STEP };
-        let focus = self.host.scene.focus.get_untracked();
-        let zoomed = self.host.scene.with_house(|house| {
-            let place = focus.and_then(|seat| house.chart().place(seat)).map(|place| camera.to_screen(place, size));
-            let inside = place.filter(|at| at.x >= 0.0 && at.y >= 0.0 && at.x <= size.width && at.y <= size.height);
-            let about = inside.unwrap_or(Point::new(size.width / 2.0, size.height / 2.0));
-            camera.zoomed_about(about, factor, size, limits(house, size))
-        });
-        if let Some(camera) = zoomed {
-            self.glide(camera);
-        }
-    }
-
-    fn zoom_at(&self, at: Point, factor: f64, dx: f64, dy: f64) {
-        let Some(view) = self.state.borrow().view else { return };
-        let zoomed = self.host.scene.with_house(|house| {
-            view.camera.panned(dx, dy).zoomed_about(at, factor, view.viewport, limits(house, view.viewport))
-        });
-        if let Some(camera) = zoomed {
-            self.look(camera);
-        }
-    }
-
-    /// The wheel turned by so many pixels.
-    pub fn wheel(&self, at: Point, delta_px: f64, pinching: bool) {
-        // A pinch on a touchpad comes as a wheel with small steps.
-        let speed = if pinching { 0.01 } else { 0.0018 };
-        self.zoom_at(at, (-delta_px.clamp(-300.0, 300.0) * speed).exp(), 0.0, 0.0);
-    }
-
     /// A pointer went down.
-    pub fn pointer_down(&self, id: i32, at: Point, touch: bool, now_ms: f64) {
-        self.state.borrow_mut().gestures.down(id, (at.x, at.y), touch, now_ms);
+    pub fn pointer_down(&self, press: Press) {
+        let mut state = self.state.borrow_mut();
+        state.band = None;
+        state.gestures.down(press.id, (press.at.x, press.at.y), press.touch, press.now_ms);
+        if self.host.mode.get_untracked().draws() {
+            state.gestures.draw();
+        }
     }
 
     /// A pointer moved.
-    pub fn pointer_move(&self, id: i32, at: Point, touch: bool) {
-        let gesture = self.state.borrow_mut().gestures.moved(id, (at.x, at.y));
+    pub fn pointer_move(&self, press: Press) {
+        let gesture = self.state.borrow_mut().gestures.moved(press.id, (press.at.x, press.at.y));
         if let Some(gesture) = gesture {
-            self.act(gesture, touch, 0.0);
+            self.act(gesture, press);
         }
     }
 
     /// A pointer went up.
-    pub fn pointer_up(&self, id: i32, at: Point, touch: bool, now_ms: f64) {
-        let gesture = self.state.borrow_mut().gestures.up(id, (at.x, at.y), now_ms);
+    pub fn pointer_up(&self, press: Press) {
+        let gesture = self.state.borrow_mut().gestures.up(press.id, (press.at.x, press.at.y), press.now_ms);
         if let Some(gesture) = gesture {
-            self.act(gesture, touch, now_ms);
+            self.act(gesture, press);
         }
     }
 
@@ -282,7 +226,7 @@ impl Board {
     pub fn pointer_gone(&self, id: i32) {
         let mut state = self.state.borrow_mut();
         state.gestures.cancel(id);
-        let hovered = state.hover.take().is_some();
+        let hovered = state.hover.take().is_some() | state.band.take().is_some();
         drop(state);
         self.hide_tip();
         if hovered {
@@ -290,11 +234,11 @@ impl Board {
         }
     }
 
-    fn act(&self, gesture: Gesture, touch: bool, now_ms: f64) {
+    fn act(&self, gesture: Gesture, press: Press) {
         match gesture {
             Gesture::Pan { dx, dy } => self.zoom_at(Point::default(), 1.0, dx, dy),
             Gesture::Pinch { at, factor, dx, dy } => self.zoom_at(Point::new(at.0, at.1), factor, dx, dy),
-            Gesture::Tap(at) => self.tap(Point::new(at.0, at.1), touch, now_ms),
+            Gesture::Tap(at) => self.tap(Point::new(at.0, at.1), press.touch, press.now_ms),
             Gesture::DoubleTap(at) => {
                 let Some((camera, size)) = self.camera_and_size() else { return };
                 let at = Point::new(at.0, at.1);
@@ -304,23 +248,61 @@ impl Board {
                     self.glide(camera);
                 }
             }
-            Gesture::Hover(at) if !touch => self.hover(Point::new(at.0, at.1)),
+            Gesture::Hover(at) if !press.touch => self.hover(Point::new(at.0, at.1)),
             Gesture::Hover(_) => {}
+            Gesture::Band(from, to) => {
+                self.hide_tip();
+                self.state.borrow_mut().band = Some((between(from, to), self.removes(press)));
+                self.redraw();
+            }
+            Gesture::Banded(from, to) => self.banded(between(from, to), self.removes(press)),
         }
     }
 
-    /// Near, a tap means the seat under it; from far, it comes closer and chooses nothing.
+    fn removes(&self, press: Press) -> bool {
+        press.removes || self.host.mode.get_untracked() == Mode::Remove
+    }
+
+    /// The rectangle is drawn: all seats in it are meant.
+    fn banded(&self, band: Rect, removes: bool) {
+        let view = {
+            let mut state = self.state.borrow_mut();
+            state.band = None;
+            state.view
+        };
+        let seats = view.and_then(|view| {
+            let corner = |at| view.camera.to_world(at, view.viewport);
+            let area = Rect { min: corner(band.min), max: corner(band.max) };
+            self.host.scene.with_house(|house| house.chart().centres_in(area))
+        });
+        if let Some(seats) = seats.filter(|seats| !seats.is_empty()) {
+            self.host.meant.run(Meant::Seats { seats, removes });
+        }
+        self.redraw();
+    }
+
+    /// Near, a tap means the seat under it; from far, it comes closer and chooses nothing, unless
+    /// selecting is on: then it means the section.
     fn tap(&self, at: Point, touch: bool, now_ms: f64) {
         enum Meaning {
             Closer(Camera),
             Seat(SeatNo),
+            Block(usize),
             Nothing,
         }
+        let selects = self.host.mode.get_untracked().draws();
         let Some((camera, size)) = self.camera_and_size() else { return };
         let meaning = self.host.scene.with_house(|house| {
             let (chart, place) = (house.chart(), camera.to_world(at, size));
             let near_scale = NEAR_PX / chart.usual_radius();
             match level(&camera, chart) {
+                Detail::Sections if selects => chart
+                    .nearest(place, BLOCK_REACH_PX / camera.scale)
+                    .map_or(Meaning::Nothing, |seat| Meaning::Block(chart.block_of(seat))),
+                // A fingertip covers several dots: it comes closer first.
+                Detail::Dots if selects && !touch => {
+                    chart.nearest(place, 5.0 / camera.scale).map_or(Meaning::Nothing, Meaning::Seat)
+                }
                 Detail::Sections => chart
                     .nearest(place, BLOCK_REACH_PX / camera.scale)
                     .and_then(|seat| chart.blocks().get(chart.block_of(seat)))
@@ -349,9 +331,13 @@ impl Board {
                 self.state.borrow_mut().gestures.tap_was_used();
                 // The keyboard goes on from here, where it is in use.
                 if self.host.scene.focus.get_untracked().is_some() {
-                    self.host.scene.focus.set(Some(seat));
+                    self.set_focus(Some(seat));
                 }
                 self.host.meant.run(Meant::Seat(seat));
+            }
+            Some(Meaning::Block(block)) => {
+                self.state.borrow_mut().gestures.tap_was_used();
+                self.host.meant.run(Meant::Block(block));
             }
             Some(Meaning::Nothing) | None => {}
         }
@@ -383,97 +369,9 @@ impl Board {
             self.tip.set(tip);
         }
     }
-
-    /// An arrow key: to the next seat, or, without a seat in focus, over the map.
-    pub fn arrow(&self, direction: Direction, pan: bool) {
-        let focus = self.host.scene.focus.get_untracked();
-        if let (Some(seat), false) = (focus, pan) {
-            if let Some(next) = self.host.scene.with_house(|house| house.chart().beside(seat, direction)).flatten() {
-                self.focus(next);
-            }
-            return;
-        }
-        let Some((camera, _)) = self.camera_and_size() else { return };
-        let (dx, dy) = match direction {
-            Direction::Left => (PAN_STEP_PX, 0.0),
-            Direction::Right => (-PAN_STEP_PX, 0.0),
-            Direction::Up => (0.0, PAN_STEP_PX),
-            Direction::Down => (0.0, -PAN_STEP_PX),
-        };
-        self.look(camera.panned(dx, dy));
-    }
-
-    /// Enter or Space: chooses the focused seat, or goes to the seat nearest to the middle.
-    pub fn press(&self) {
-        if let Some(seat) = self.host.scene.focus.get_untracked() {
-            self.host.meant.run(Meant::Seat(seat));
-            return;
-        }
-        let Some((camera, _)) = self.camera_and_size() else { return };
-        if let Some(seat) = self.host.scene.with_house(|house| house.entry(camera.center)).flatten() {
-            self.focus(seat);
-        }
-    }
-
-    /// Escape: leaves the focused seat.
-    pub fn leave(&self) {
-        self.host.scene.focus.set(None);
-        self.hide_tip();
-        self.redraw();
-    }
-
-    /// Puts the focus on a seat and brings it into sight, close enough to be read.
-    pub fn focus(&self, seat: SeatNo) {
-        let Some((camera, size)) = self.camera_and_size() else { return };
-        let wanted = self.host.scene.with_house(|house| {
-            let (chart, place) = (house.chart(), house.chart().place(seat)?);
-            let near = level(&camera, chart) >= Detail::Seats;
-            let at = camera.to_screen(place, size);
-            let margin = (size.width.min(size.height) * 0.15).min(80.0);
-            let inside = at.x > margin && at.y > margin && at.x < size.width - margin && at.y < size.height - margin;
-            let scale = if near { camera.scale } else { NEAR_PX / chart.usual_radius() };
-            Some((!near || !inside).then_some(Camera { center: place, scale }))
-        });
-        let Some(Some(camera)) = wanted else { return };
-        self.host.scene.focus.set(Some(seat));
-        match camera {
-            Some(camera) => self.glide(camera),
-            None => self.redraw(),
-        }
-    }
 }
 
-impl Glide {
-    /// The view at a moment, and whether it has arrived.
-    fn at(&self, now_ms: f64) -> (Camera, bool) {
-        let time = ((now_ms - self.start_ms) / GLIDE_MS).clamp(0.0, 1.0);
-        if time >= 1.0 {
-            return (self.to, true);
-        }
-        let eased = 1.0 - (1.0 - time).powi(3);
-        let scale = self.from.scale * (self.to.scale / self.from.scale).powf(eased);
-        // The centre keeps pace with the scale, so that the goal does not swing past.
-        let span = self.to.scale - self.from.scale;
-        let share = if span.abs() < 1e-9 { eased } else { self.to.scale * (scale - self.from.scale) / (scale * span) };
-        let mix = |a: f64, b: f64| (b - a).mul_add(share, a);
-        let center = Point::new(mix(self.from.center.x, self.to.center.x), mix(self.from.center.y, self.to.center.y));
-        (Camera { center, scale }, false)
-    }
-}
-
-fn whole_house(house: &House, size: Size) -> Camera {
-    Camera::fit(house.chart().view_box(), size, FIT_PADDING_PX)
-}
-
-fn limits(house: &House, size: Size) -> Limits {
-    Limits::for_map(house.chart().view_box(), size, house.chart().usual_radius())
-}
-
-fn clamped(house: &House, camera: Camera, size: Size) -> Camera {
-    camera.clamped(house.chart().view_box(), size, limits(house, size))
-}
-
-/// Whether the fan asked for less motion.
-fn moves_calmly() -> bool {
-    window().match_media("(prefers-reduced-motion: reduce)").ok().flatten().is_some_and(|query| query.matches())
+/// The upright box between two corners.
+fn between(from: At, to: At) -> Rect {
+    Rect::new(from.0.min(to.0), from.1.min(to.1), from.0.max(to.0), from.1.max(to.1))
 }

@@ -2,10 +2,10 @@
 //!
 //! The server renders an empty canvas with its buttons; everything else begins in effects.
 
-use super::board::Board;
+use super::board::{Board, Press};
 use super::browser_only::BrowserOnly;
 use super::chart::Direction;
-use super::scene::{Host, Tip};
+use super::scene::{Host, Meant, Tip};
 use crate::i18n::{Locale, td_string};
 use domain::SeatNo;
 use domain::hold::SeatState;
@@ -104,12 +104,8 @@ pub fn Floor(
                 data-available=available
                 data-last-change=last_change
                 on:pointerdown=move |ev| with_board(place, |board| pointer_down(board, &ev))
-                on:pointermove=move |ev: PointerEvent| with_board(place, |board| {
-                    board.pointer_move(ev.pointer_id(), at(&ev), is_touch(&ev));
-                })
-                on:pointerup=move |ev: PointerEvent| with_board(place, |board| {
-                    board.pointer_up(ev.pointer_id(), at(&ev), is_touch(&ev), ev.time_stamp());
-                })
+                on:pointermove=move |ev: PointerEvent| with_board(place, |board| board.pointer_move(press(&ev)))
+                on:pointerup=move |ev: PointerEvent| with_board(place, |board| board.pointer_up(press(&ev)))
                 on:pointercancel=move |ev: PointerEvent| with_board(place, |board| board.pointer_gone(ev.pointer_id()))
                 on:pointerleave=move |ev: PointerEvent| with_board(place, |board| board.pointer_gone(ev.pointer_id()))
                 on:wheel=move |ev| with_board(place, |board| wheel(board, &ev))
@@ -138,28 +134,36 @@ fn mount(host: Host, canvas: NodeRef<Canvas>, place: Place, tip: RwSignal<Option
         let changed = scene.changed.get();
         with_board(place, |board| board.pulse(&changed));
     });
-    // Once the chart is there: the first view, and the seat to begin at.
-    Effect::new(move |loaded: Option<bool>| {
-        scene.version.track();
-        let there = scene.with_house(|_| ()).is_some() && canvas.get().is_some();
-        if there && loaded != Some(true) {
+    // Once a chart is there: the first view, and the seat to begin at.
+    Effect::new(move |shown: Option<u32>| {
+        let charts = scene.charts.get();
+        if charts == 0 || canvas.get().is_none() {
+            return 0;
+        }
+        if shown != Some(charts) {
             with_board(place, |board| {
-                board.resize();
-                if let Some(seat) = start {
+                board.renew();
+                if let Some(seat) = scene.focus.get_untracked().or(start) {
                     board.focus(seat);
                 }
             });
         }
-        there
+        charts
+    });
+    Effect::new(move |_| {
+        let seat = scene.focus.get();
+        with_board(place, |board| board.follow(seat));
     });
 }
 
-fn at(ev: &PointerEvent) -> Point {
-    Point::new(ev.offset_x().into(), ev.offset_y().into())
-}
-
-fn is_touch(ev: &PointerEvent) -> bool {
-    ev.pointer_type() != "mouse"
+fn press(ev: &PointerEvent) -> Press {
+    Press {
+        id: ev.pointer_id(),
+        at: Point::new(ev.offset_x().into(), ev.offset_y().into()),
+        touch: ev.pointer_type() != "mouse",
+        removes: ev.shift_key() || ev.alt_key(),
+        now_ms: ev.time_stamp(),
+    }
 }
 
 fn pointer_down(board: &Board, ev: &PointerEvent) {
@@ -170,7 +174,7 @@ fn pointer_down(board: &Board, ev: &PointerEvent) {
         // Fails when the pointer is up again already; then nothing is to be followed.
         drop(target.set_pointer_capture(ev.pointer_id()));
     }
-    board.pointer_down(ev.pointer_id(), at(ev), is_touch(ev), ev.time_stamp());
+    board.pointer_down(press(ev));
 }
 
 fn wheel(board: &Board, ev: &WheelEvent) {
@@ -194,6 +198,8 @@ fn key(board: &Board, ev: &KeyboardEvent) {
         "0" => board.fit(),
         "Enter" | " " => board.press(),
         "Escape" => board.leave(),
+        "r" | "R" => board.ask(Meant::Row),
+        "s" | "S" => board.ask(Meant::Section),
         _ => return,
     }
     ev.prevent_default();

@@ -1,9 +1,9 @@
 //! The static part of the map, made ready for drawing and asking: columns by seat number, sections
 //! with their boxes, row names with their places, and the grid that finds seats.
 //!
-//! Built once a performance from the published map and its prices. Owns no live state.
+//! Built once a map, coloured anew when prices or zones change. Owns no live state.
 
-use super::zones::{PALETTE, Zones};
+use super::zones::{NO_ZONE, Zones};
 use domain::SeatNo;
 use domain::venue::plan::Kind;
 use domain::venue::spatial::Grid;
@@ -14,8 +14,6 @@ use domain::venue::{Point, Rect, SeatLabel};
 const SIZES_MAX: usize = 6;
 /// Sizes closer than this, in plan units, count as one.
 const SAME_SIZE: f64 = 0.25;
-/// The colour of what is not for sale.
-const NO_COLOUR: u8 = u8::MAX;
 
 /// A section with what is needed to show it as a whole.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,44 +59,65 @@ pub enum Direction {
 pub struct Chart {
     map: MapData,
     grid: Grid,
-    colours: Vec<u8>,
+    /// The category of each seat: the map's own, or what it was moved to.
+    categories: Vec<u8>,
+    /// The index of each seat's zone.
+    zones_of: Vec<u8>,
     kinds: Vec<Kind>,
     blocks_of: Vec<u16>,
     sizes: Vec<f64>,
     sizes_of: Vec<u8>,
     blocks: Vec<Block>,
     row_marks: Vec<RowMark>,
-    /// The letter of the first zone of each colour.
-    letters: [char; PALETTE],
+    /// The letter of each zone.
+    letters: Vec<char>,
+    /// Counts colourings, for who keeps what was made of one.
+    colouring: u32,
 }
 
 impl Chart {
     /// Joins the published map with the prices of a performance.
     pub fn new(map: MapData, zones: &Zones) -> Self {
         let grid = Grid::build(&map);
-        let colours: Vec<u8> = map
-            .seat_categories()
-            .iter()
-            .map(|category| zones.of_category(*category).map_or(NO_COLOUR, |zone| zone.colour))
-            .collect();
-        let mut letters = ['·'; PALETTE];
-        for zone in zones.list().iter().rev() {
-            letters[usize::from(zone.colour)] = zone.letter;
-        }
+        let count = map.seat_categories().len();
         let mut chart = Self {
             grid,
-            kinds: Vec::with_capacity(colours.len()),
-            blocks_of: Vec::with_capacity(colours.len()),
+            categories: Vec::new(),
+            zones_of: Vec::new(),
+            kinds: Vec::with_capacity(count),
+            blocks_of: Vec::with_capacity(count),
             sizes: Vec::new(),
-            sizes_of: Vec::with_capacity(colours.len()),
+            sizes_of: Vec::with_capacity(count),
             blocks: blocks_of(&map),
             row_marks: row_marks_of(&map),
-            colours,
-            letters,
+            letters: Vec::new(),
+            colouring: 0,
             map,
         };
         chart.fill_columns();
+        chart.colour_by(zones, &[]);
         chart
+    }
+
+    /// Colours the seats by these zones. `moved` names seats of another zone than the map's, with its
+    /// category; numbers that the map lacks are left out.
+    pub fn colour_by(&mut self, zones: &Zones, moved: &[(SeatNo, u8)]) {
+        self.categories.clear();
+        self.categories.extend_from_slice(self.map.seat_categories());
+        for (seat, category) in moved {
+            if let Some(slot) = self.categories.get_mut(seat.0 as usize) {
+                *slot = *category;
+            }
+        }
+        self.zones_of = self.categories.iter().map(|category| zones.index_of(*category)).collect();
+        self.letters = zones.list().iter().map(|zone| zone.letter).collect();
+        self.colouring = self.colouring.wrapping_add(1);
+        self.blocks.iter_mut().for_each(|block| block.seats = 0);
+        for (block, zone) in self.blocks_of.iter().zip(&self.zones_of) {
+            if let Some(block) = self.blocks.get_mut(usize::from(*block)) {
+                block.seats += u32::from(*zone != NO_ZONE);
+            }
+        }
     }
 
     fn fill_columns(&mut self) {
@@ -118,11 +137,9 @@ impl Chart {
             self.blocks_of.push(seat.section);
             let size = size_index(&mut self.sizes, seat.radius);
             self.sizes_of.push(size);
-            if let Some(block) = self.blocks.get_mut(usize::from(seat.section)) {
+            if let Some(bounds) = boxes.get_mut(usize::from(seat.section)) {
                 let place = Rect::around(Point::new(seat.x, seat.y), seat.radius);
-                let bounds = &mut boxes[usize::from(seat.section)];
                 *bounds = Some(bounds.map_or(place, |bounds| bounds.union(place)));
-                block.seats += u32::from(self.colours[seat_no as usize] != NO_COLOUR);
             }
         }
         for (block, bounds) in self.blocks.iter_mut().zip(boxes) {
@@ -134,7 +151,7 @@ impl Chart {
 
     /// Number of seats.
     pub fn seat_count(&self) -> usize {
-        self.colours.len()
+        self.zones_of.len()
     }
 
     /// What there is to see.
@@ -167,19 +184,85 @@ impl Chart {
         self.blocks_of.get(seat.0 as usize).copied().map_or(usize::MAX, usize::from)
     }
 
-    /// The palette colour of a seat; `None` when it is not for sale.
-    pub fn colour(&self, seat: SeatNo) -> Option<u8> {
-        self.colours.get(seat.0 as usize).copied().filter(|colour| *colour != NO_COLOUR)
+    /// The index of a seat's zone; `None` when it is in none, which is not for sale.
+    pub fn zone(&self, seat: SeatNo) -> Option<usize> {
+        self.zones_of.get(seat.0 as usize).copied().filter(|zone| *zone != NO_ZONE).map(usize::from)
     }
 
-    /// The letter of a palette colour.
-    pub fn letter(&self, colour: usize) -> char {
-        self.letters[colour % PALETTE]
+    /// Number of zones.
+    pub fn zone_count(&self) -> usize {
+        self.letters.len()
+    }
+
+    /// How many seats each zone has.
+    pub fn zone_sizes(&self) -> Vec<u32> {
+        let mut sizes = vec![0; self.letters.len()];
+        for zone in &self.zones_of {
+            if let Some(size) = sizes.get_mut(usize::from(*zone)) {
+                *size += 1;
+            }
+        }
+        sizes
+    }
+
+    /// The letter of a zone.
+    pub fn letter(&self, zone: usize) -> char {
+        self.letters.get(zone).copied().unwrap_or('·')
+    }
+
+    /// A number that changes with every colouring.
+    pub fn colouring(&self) -> u32 {
+        self.colouring
     }
 
     /// The category of a seat.
     pub fn category(&self, seat: SeatNo) -> u8 {
-        self.map.seat_categories().get(seat.0 as usize).copied().unwrap_or(u8::MAX)
+        self.categories.get(seat.0 as usize).copied().unwrap_or(u8::MAX)
+    }
+
+    /// Whether there are places of this kind.
+    pub fn has(&self, kind: Kind) -> bool {
+        self.kinds.contains(&kind)
+    }
+
+    /// The seats of a section.
+    pub fn block_seats(&self, block: usize) -> Vec<SeatNo> {
+        (0..)
+            .map(SeatNo)
+            .zip(&self.blocks_of)
+            .filter(|(_, of)| usize::from(**of) == block)
+            .map(|(seat, _)| seat)
+            .collect()
+    }
+
+    /// How many seats each section has, for sale or not.
+    pub fn block_sizes(&self) -> Vec<u32> {
+        let mut sizes = vec![0; self.blocks.len()];
+        for block in &self.blocks_of {
+            if let Some(size) = sizes.get_mut(usize::from(*block)) {
+                *size += 1;
+            }
+        }
+        sizes
+    }
+
+    /// The rows of a section: index and name.
+    pub fn block_rows(&self, block: usize) -> Vec<(u32, &str)> {
+        (0..)
+            .zip(self.map.rows())
+            .filter(|(_, row)| usize::from(row.section) == block)
+            .map(|(index, row)| (index, row.label.as_str()))
+            .collect()
+    }
+
+    /// The row of a seat, as an index.
+    pub fn row_of(&self, seat: SeatNo) -> Option<u32> {
+        self.map.seat_rows().get(seat.0 as usize).copied()
+    }
+
+    /// The seats of a row.
+    pub fn row_seats(&self, row: u32) -> Vec<SeatNo> {
+        self.map.row_seats(row).iter().copied().map(SeatNo).collect()
     }
 
     /// What a place is for.
@@ -225,6 +308,13 @@ impl Chart {
     /// Puts the seats seen in a box into `found`.
     pub fn seats_in(&self, seen: Rect, found: &mut Vec<u32>) {
         self.grid.in_rect(seen.grown(self.map.max_radius()), found);
+    }
+
+    /// The seats whose centre lies in a box.
+    pub fn centres_in(&self, area: Rect) -> Vec<SeatNo> {
+        let mut found = Vec::new();
+        self.grid.in_rect(area, &mut found);
+        found.into_iter().map(SeatNo).collect()
     }
 
     /// The seat nearest to a place, no further than `reach`.
@@ -321,66 +411,4 @@ fn size_index(sizes: &mut Vec<f64>, radius: f64) -> u8 {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use super::*;
-    use domain::Money;
-    use domain::catalog::PriceZone;
-    use domain::venue::generate::arena;
-    use domain::venue::static_map::{decode, encode};
-
-    /// A generated house whose last category has no price.
-    pub(in super::super) fn chart(seats: u32) -> Chart {
-        let plan = arena(seats, "Test hall");
-        let files = encode(&plan);
-        let map = decode(&files.bin, &files.json).unwrap();
-        let last = map.seat_categories().iter().copied().max().unwrap();
-        let prices: Vec<PriceZone> = (0..=last)
-            .map(|category| PriceZone {
-                category,
-                name: format!("category {category}"),
-                price: (category != last)
-                    .then(|| Money::new(9_000 - 500 * i64::from(category), "EUR".parse().unwrap())),
-            })
-            .collect();
-        Chart::new(map, &Zones::of(&prices))
-    }
-
-    #[test]
-    fn every_seat_has_its_columns_and_lies_in_its_section() {
-        let chart = chart(2_000);
-        assert!(chart.seat_count() >= 1_900);
-        for seat in (0..).take(chart.seat_count()).map(SeatNo) {
-            let block = &chart.blocks()[chart.block_of(seat)];
-            assert!(block.bounds.contains(chart.place(seat).unwrap()));
-            assert!(chart.label(seat).is_some() && chart.radius(seat) > 0.0);
-        }
-        assert!(!chart.row_marks().is_empty());
-    }
-
-    #[test]
-    fn arrows_lead_to_neighbours_and_back_along_a_row() {
-        let chart = chart(2_000);
-        let start = chart.nearest(chart.focal_point(), f64::MAX.sqrt() / 4.0).unwrap();
-        let mut reached = std::collections::BTreeSet::from([start]);
-        let mut open = vec![start];
-        while let Some(seat) = open.pop() {
-            for direction in [Direction::Left, Direction::Right, Direction::Up, Direction::Down] {
-                if let Some(next) = chart.beside(seat, direction) {
-                    let step = chart.place(next).unwrap().minus(chart.place(seat).unwrap());
-                    let ahead = match direction {
-                        Direction::Left => -step.x,
-                        Direction::Right => step.x,
-                        Direction::Up => -step.y,
-                        Direction::Down => step.y,
-                    };
-                    assert!(ahead > 0.0, "an arrow never leads backwards");
-                    if reached.insert(next) {
-                        open.push(next);
-                    }
-                }
-            }
-        }
-        // By keyboard alone, practically the whole house can be reached.
-        assert!(reached.len() * 100 >= chart.seat_count() * 99, "{} of {}", reached.len(), chart.seat_count());
-    }
-}
+pub(super) mod tests;

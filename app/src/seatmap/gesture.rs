@@ -34,6 +34,10 @@ pub enum Gesture {
     DoubleTap(At),
     /// The mouse rests or moves over this place.
     Hover(At),
+    /// A rectangle is being drawn between these corners.
+    Band(At, At),
+    /// The rectangle between these corners is drawn.
+    Banded(At, At),
 }
 
 /// How far a mouse may move within a click.
@@ -64,6 +68,8 @@ pub struct Gestures {
     pointers: Vec<Pointer>,
     /// Whether the touch under way can no longer be a tap.
     moved: bool,
+    /// Whether the drag under way draws a rectangle.
+    draws: bool,
     last_tap: Option<(At, f64)>,
     /// Until when taps are ignored.
     deaf_until_ms: f64,
@@ -81,7 +87,13 @@ impl Gestures {
         }
         let slop_px = if touch { TOUCH_SLOP_PX } else { MOUSE_SLOP_PX };
         self.moved = !self.pointers.is_empty();
+        self.draws = false;
         self.pointers.push(Pointer { id, start: at, now: at, down_ms: now_ms, slop_px });
+    }
+
+    /// The touch that has just begun draws a rectangle, as long as it stays alone.
+    pub fn draw(&mut self) {
+        self.draws = self.pointers.len() == 1;
     }
 
     /// A pointer moved.
@@ -104,6 +116,9 @@ impl Gestures {
         }
         self.moved = true;
         self.pointers[index].now = at;
+        if self.draws {
+            return Some(Gesture::Band(self.pointers[index].start, at));
+        }
         Some(Gesture::Pan { dx: at.0 - before.0, dy: at.1 - before.1 })
     }
 
@@ -111,6 +126,10 @@ impl Gestures {
     pub fn up(&mut self, id: i32, at: At, now_ms: f64) -> Option<Gesture> {
         let index = self.pointers.iter().position(|p| p.id == id)?;
         let pointer = self.pointers.remove(index);
+        if std::mem::take(&mut self.draws) && self.moved {
+            self.last_tap = None;
+            return Some(Gesture::Banded(pointer.start, at));
+        }
         if !self.pointers.is_empty()
             || self.moved
             || now_ms - pointer.down_ms > TAP_MAX_MS
@@ -137,6 +156,7 @@ impl Gestures {
     pub fn cancel(&mut self, id: i32) {
         self.pointers.retain(|p| p.id != id);
         self.moved = true;
+        self.draws = false;
         self.last_tap = None;
     }
 
@@ -204,6 +224,31 @@ mod tests {
         gestures.deafen(1000.0);
         assert_eq!(tap(&mut gestures, 800.0), None);
         assert_eq!(tap(&mut gestures, 1100.0), Some(Gesture::Tap((50.0, 50.0))));
+    }
+
+    #[test]
+    fn a_drag_may_draw_a_rectangle_and_a_second_finger_ends_it() {
+        let mut gestures = Gestures::default();
+        gestures.down(1, (10.0, 10.0), true, 0.0);
+        gestures.draw();
+        assert_eq!(gestures.moved(1, (14.0, 10.0)), None, "fingertips roll");
+        assert_eq!(gestures.moved(1, (60.0, 50.0)), Some(Gesture::Band((10.0, 10.0), (60.0, 50.0))));
+        assert_eq!(gestures.up(1, (70.0, 50.0), 900.0), Some(Gesture::Banded((10.0, 10.0), (70.0, 50.0))));
+
+        gestures.down(1, (10.0, 10.0), true, 1000.0);
+        gestures.draw();
+        assert!(matches!(gestures.moved(1, (60.0, 50.0)), Some(Gesture::Band(..))));
+        gestures.down(2, (90.0, 50.0), true, 1100.0);
+        gestures.draw();
+        assert!(matches!(gestures.moved(2, (120.0, 50.0)), Some(Gesture::Pinch { .. })));
+        assert_eq!(gestures.up(2, (120.0, 50.0), 1200.0), None);
+        assert!(matches!(gestures.moved(1, (62.0, 50.0)), Some(Gesture::Pan { .. })));
+        assert_eq!(gestures.up(1, (62.0, 50.0), 1300.0), None);
+
+        // Without moving, it is a tap.
+        gestures.down(1, (10.0, 10.0), false, 2000.0);
+        gestures.draw();
+        assert_eq!(gestures.up(1, (10.0, 10.0), 2050.0), Some(Gesture::Tap((10.0, 10.0))));
     }
 
     #[test]

@@ -1,30 +1,66 @@
-//! The house as this fan sees it: the static chart, the live states, and what is one's own.
+//! The house as its viewer sees it: the static chart, the live states, and what is one's own: a fan's
+//! seats, an organizer's selection, blocks and marks.
 //!
 //! A pure reducer: frames and choices go in, precomputed columns for the renderer come out, so that
 //! a frame of the canvas computes nothing per seat but its place. Owns no camera and no colour.
 
 use super::chart::Chart;
-use super::stamps::Look;
-use super::zones::PALETTE;
+use super::stamps::{Look, colour_of};
+use super::zones::Zones;
+use super::{SeatMark, Tone};
 use domain::SeatNo;
 use domain::hold::SeatState;
 use domain::live::{Frame, FrameError, LiveMap, LogPosition};
 use domain::venue::Point;
+use std::collections::BTreeSet;
 
 /// Free seats of one section.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// In all.
     pub free: u32,
-    /// By colour of the palette.
-    pub by_colour: [u32; PALETTE],
+    /// By zone.
+    pub by_zone: Vec<u32>,
 }
 
 impl Tally {
-    /// The colour of which most seats are free.
-    pub fn main_colour(&self) -> usize {
+    /// The zone of which most seats are free.
+    pub fn main_zone(&self) -> usize {
         // The first of equals: the dearest.
-        (0..PALETTE).rev().max_by_key(|colour| self.by_colour[*colour]).unwrap_or(0)
+        (0..self.by_zone.len()).rev().max_by_key(|zone| self.by_zone[*zone]).unwrap_or(0)
+    }
+
+    /// The first and the last zone with free seats.
+    pub fn ends(&self) -> Option<(usize, usize)> {
+        let free = |count: &u32| *count > 0;
+        Some((self.by_zone.iter().position(free)?, self.by_zone.iter().rposition(free)?))
+    }
+}
+
+/// Marks of one section, by [`Tone`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MarkTally {
+    /// [`Tone::Bad`].
+    pub bad: u32,
+    /// [`Tone::Care`].
+    pub care: u32,
+    /// [`Tone::Note`].
+    pub note: u32,
+}
+
+impl MarkTally {
+    /// In all.
+    pub fn count(self) -> u32 {
+        self.bad + self.care + self.note
+    }
+
+    /// The gravest tone there is.
+    pub fn tone(self) -> Tone {
+        match self {
+            Self { bad: 1.., .. } => Tone::Bad,
+            Self { care: 1.., .. } => Tone::Care,
+            _ => Tone::Note,
+        }
     }
 }
 
@@ -61,8 +97,13 @@ pub struct House {
     known: Vec<SeatState>,
     looks: Vec<u8>,
     tallies: Vec<Tally>,
-    chosen: Vec<SeatNo>,
-    held: Vec<SeatNo>,
+    chosen: BTreeSet<SeatNo>,
+    held: BTreeSet<SeatNo>,
+    /// The viewer's seats by section.
+    own_by_block: Vec<u32>,
+    blocked: BTreeSet<SeatNo>,
+    marks: Vec<SeatMark>,
+    mark_tallies: Vec<MarkTally>,
     waiting: bool,
 }
 
@@ -71,15 +112,19 @@ impl House {
     pub fn new(chart: Chart) -> Self {
         let known = vec![SeatState::Blocked; chart.seat_count()];
         let looks = vec![0; chart.seat_count()];
-        let tallies = vec![Tally::default(); chart.blocks().len()];
+        let mark_tallies = vec![MarkTally::default(); chart.blocks().len()];
         let mut house = Self {
             chart,
             live: LiveMap::new(),
             known,
             looks,
-            tallies,
-            chosen: Vec::new(),
-            held: Vec::new(),
+            tallies: Vec::new(),
+            chosen: BTreeSet::new(),
+            held: BTreeSet::new(),
+            own_by_block: Vec::new(),
+            blocked: BTreeSet::new(),
+            marks: Vec::new(),
+            mark_tallies,
             waiting: false,
         };
         house.recount();
@@ -120,6 +165,15 @@ impl House {
         self.tallies.iter().map(|tally| tally.free).sum()
     }
 
+    /// Free seats of the whole house by zone.
+    pub fn free_by_zone(&self) -> Vec<u32> {
+        let mut free = vec![0; self.chart.zone_count()];
+        for tally in &self.tallies {
+            free.iter_mut().zip(&tally.by_zone).for_each(|(sum, count)| *sum += count);
+        }
+        free
+    }
+
     /// The state of a seat as the live map knows it; `None` before the first snapshot.
     pub fn state(&self, seat: SeatNo) -> Option<SeatState> {
         self.live.state(seat.0)
@@ -127,7 +181,7 @@ impl House {
 
     /// Whether the fan can choose this seat.
     pub fn is_free(&self, seat: SeatNo) -> bool {
-        self.state(seat) == Some(SeatState::Available) && self.chart.colour(seat).is_some()
+        self.shown(seat) == SeatState::Available
     }
 
     /// What the seat is to this fan.
@@ -136,16 +190,51 @@ impl House {
             Standing::Mine
         } else if self.chosen.contains(&seat) {
             Standing::Chosen
-        } else if self.chart.colour(seat).is_none() {
-            Standing::Live(SeatState::Blocked)
         } else {
-            Standing::Live(self.state(seat).unwrap_or(SeatState::Blocked))
+            Standing::Live(self.shown(seat))
         }
     }
 
-    /// The fan's seats, chosen and held.
+    /// The live state, and that a seat without a zone, or blocked by the viewer, is not for sale.
+    fn shown(&self, seat: SeatNo) -> SeatState {
+        let live = self.chart.zone(seat).and_then(|_| self.state(seat)).unwrap_or(SeatState::Blocked);
+        // What is held or sold stays so, whatever is planned for it.
+        if live == SeatState::Available && self.blocked.contains(&seat) { SeatState::Blocked } else { live }
+    }
+
+    /// The viewer's seats, chosen and held.
     pub fn own(&self) -> impl Iterator<Item = SeatNo> + '_ {
         self.chosen.iter().chain(&self.held).copied()
+    }
+
+    /// How many seats are the viewer's.
+    pub fn own_count(&self) -> usize {
+        self.chosen.len() + self.held.len()
+    }
+
+    /// How many of the viewer's seats each section has, by index; empty when there are none at all.
+    pub fn own_by_block(&self) -> &[u32] {
+        &self.own_by_block
+    }
+
+    /// How many of these seats are chosen.
+    pub fn chosen_of(&self, seats: &[SeatNo]) -> usize {
+        seats.iter().filter(|seat| self.chosen.contains(seat)).count()
+    }
+
+    /// The marked seats, the gravest last.
+    pub fn marks(&self) -> &[SeatMark] {
+        &self.marks
+    }
+
+    /// The gravest mark of a seat.
+    pub fn mark_of(&self, seat: SeatNo) -> Option<Tone> {
+        self.marks.iter().filter(|mark| mark.seat == seat).map(|mark| mark.tone).min()
+    }
+
+    /// The marks of each section, by index.
+    pub fn mark_tallies(&self) -> &[MarkTally] {
+        &self.mark_tallies
     }
 
     /// The free seat nearest to a place, else the nearest of all.
@@ -169,12 +258,55 @@ impl House {
 
     /// Shows these seats as the fan's: chosen, and held.
     pub fn set_own(&mut self, chosen: &[SeatNo], held: &[SeatNo]) {
-        let before: Vec<SeatNo> = self.own().collect();
-        self.chosen = chosen.to_vec();
-        self.held = held.to_vec();
-        for seat in before.into_iter().chain(chosen.iter().chain(held).copied()) {
+        let before = std::mem::replace(&mut self.held, held.iter().copied().collect());
+        for seat in before.into_iter().chain(held.iter().copied()) {
             self.dress(seat);
         }
+        self.set_chosen(chosen.iter().copied().collect());
+    }
+
+    /// Shows exactly these seats as chosen.
+    pub fn set_chosen(&mut self, chosen: BTreeSet<SeatNo>) {
+        let before = std::mem::replace(&mut self.chosen, chosen);
+        let changed: Vec<SeatNo> = self.chosen.symmetric_difference(&before).copied().collect();
+        changed.into_iter().for_each(|seat| self.dress(seat));
+        let mut counts = vec![0; if self.own_count() > 0 { self.chart.blocks().len() } else { 0 }];
+        for seat in self.own() {
+            if let Some(count) = counts.get_mut(self.chart.block_of(seat)) {
+                *count += 1;
+            }
+        }
+        self.own_by_block = counts;
+    }
+
+    /// Shows exactly these seats as off sale, where they are free.
+    pub fn set_blocked(&mut self, blocked: BTreeSet<SeatNo>) {
+        let before = std::mem::replace(&mut self.blocked, blocked);
+        let changed: Vec<SeatNo> = self.blocked.symmetric_difference(&before).copied().collect();
+        changed.into_iter().for_each(|seat| self.update(seat));
+    }
+
+    /// Colours the seats anew, see [`Chart::colour_by`].
+    pub fn colour_by(&mut self, zones: &Zones, moved: &[(SeatNo, u8)]) {
+        self.chart.colour_by(zones, moved);
+        self.recount();
+    }
+
+    /// Marks exactly these seats; those that the map lacks are left out.
+    pub fn set_marks(&mut self, mut marks: Vec<SeatMark>) {
+        marks.retain(|mark| self.chart.place(mark.seat).is_some());
+        marks.sort_by_key(|mark| (std::cmp::Reverse(mark.tone), mark.seat));
+        self.mark_tallies.fill(MarkTally::default());
+        for mark in &marks {
+            if let Some(tally) = self.mark_tallies.get_mut(self.chart.block_of(mark.seat)) {
+                match mark.tone {
+                    Tone::Bad => tally.bad += 1,
+                    Tone::Care => tally.care += 1,
+                    Tone::Note => tally.note += 1,
+                }
+            }
+        }
+        self.marks = marks;
     }
 
     /// Applies a frame as it came from the wire.
@@ -212,7 +344,8 @@ impl House {
     }
 
     fn recount(&mut self) {
-        self.tallies.fill(Tally::default());
+        let empty = Tally { free: 0, by_zone: vec![0; self.chart.zone_count()] };
+        self.tallies = vec![empty; self.chart.blocks().len()];
         self.known.fill(SeatState::Blocked);
         for seat in (0..).take(self.chart.seat_count()).map(SeatNo) {
             self.update(seat);
@@ -221,26 +354,25 @@ impl House {
 
     /// Brings the columns of one seat up to its live state.
     fn update(&mut self, seat: SeatNo) {
-        let (Some(colour), Some(state)) = (self.chart.colour(seat), self.state(seat)) else {
-            self.dress(seat);
-            return;
-        };
-        let before = std::mem::replace(&mut self.known[seat.0 as usize], state);
-        if let Some(tally) = self.tallies.get_mut(self.chart.block_of(seat)) {
-            let count = &mut tally.by_colour[usize::from(colour)];
-            match (before == SeatState::Available, state == SeatState::Available) {
-                (false, true) => (tally.free, *count) = (tally.free + 1, *count + 1),
-                (true, false) => (tally.free, *count) = (tally.free.saturating_sub(1), count.saturating_sub(1)),
-                _ => {}
+        let state = self.shown(seat);
+        if let (Some(zone), Some(known)) = (self.chart.zone(seat), self.known.get_mut(seat.0 as usize)) {
+            let before = std::mem::replace(known, state);
+            if let Some(tally) = self.tallies.get_mut(self.chart.block_of(seat)) {
+                let count = &mut tally.by_zone[zone];
+                match (before == SeatState::Available, state == SeatState::Available) {
+                    (false, true) => (tally.free, *count) = (tally.free + 1, *count + 1),
+                    (true, false) => (tally.free, *count) = (tally.free.saturating_sub(1), count.saturating_sub(1)),
+                    _ => {}
+                }
             }
         }
         self.dress(seat);
     }
 
     fn dress(&mut self, seat: SeatNo) {
-        let look = match (self.standing(seat), self.chart.colour(seat)) {
+        let look = match (self.standing(seat), self.chart.zone(seat)) {
             (Standing::Mine | Standing::Chosen, _) => Look::Mine,
-            (Standing::Live(SeatState::Available), Some(colour)) => Look::Available(colour),
+            (Standing::Live(SeatState::Available), Some(zone)) => Look::Available(colour_of(zone)),
             (Standing::Live(SeatState::Held), _) => Look::Held,
             (Standing::Live(SeatState::Sold), _) => Look::Sold,
             (Standing::Live(SeatState::Available | SeatState::Blocked), _) => Look::Blocked,
@@ -252,87 +384,4 @@ impl House {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::chart::tests::chart;
-    use super::*;
-
-    fn at(ms: u64) -> LogPosition {
-        LogPosition { ms, seq: 0 }
-    }
-
-    fn snapshot(house: &House, ms: u64) -> Vec<u8> {
-        Frame::Snapshot { epoch: 1, at: at(ms), seats: vec![SeatState::Available; house.chart().seat_count()] }.encode()
-    }
-
-    fn delta(after: u64, upto: u64, changes: Vec<(u32, SeatState)>) -> Vec<u8> {
-        Frame::Delta { epoch: 1, after: at(after), upto: at(upto), changes }.encode()
-    }
-
-    /// What the columns would be if they were computed from the start.
-    fn assert_columns_are_true(house: &House) {
-        let mut fresh = House::new(house.chart().clone());
-        fresh.live = house.live.clone();
-        fresh.chosen = house.chosen.clone();
-        fresh.held = house.held.clone();
-        fresh.recount();
-        assert_eq!(fresh.tallies, house.tallies);
-        assert_eq!(fresh.looks, house.looks);
-    }
-
-    #[test]
-    fn frames_keep_columns_and_counts_true() {
-        let mut house = House::new(chart(1_000));
-        assert!(!house.is_ready());
-        assert_eq!(house.apply(&delta(1, 2, vec![(0, SeatState::Held)])), Applied::NeedsSnapshot);
-        assert_eq!(house.apply(&delta(2, 3, vec![(0, SeatState::Held)])), Applied::Waiting, "asked once");
-        let first = snapshot(&house, 5);
-        assert_eq!(house.apply(&first), Applied::Everything);
-        let free = house.available();
-        assert!(free > 0 && (free as usize) < house.chart().seat_count(), "what has no price is not free");
-        let seat = (0..).map(SeatNo).find(|seat| house.is_free(*seat)).unwrap();
-        assert_eq!(house.apply(&delta(5, 6, vec![(seat.0, SeatState::Held)])), Applied::Seats(vec![seat.0]));
-        assert_eq!(house.available(), free - 1);
-        assert_columns_are_true(&house);
-        assert_eq!(house.apply(&delta(9, 10, vec![(seat.0, SeatState::Available)])), Applied::NeedsSnapshot, "a gap");
-        let second = snapshot(&house, 10);
-        assert_eq!(house.apply(&second), Applied::Everything);
-        assert_eq!(house.available(), free);
-        assert_columns_are_true(&house);
-    }
-
-    #[test]
-    fn own_seats_are_shown_as_own_whatever_the_map_says() {
-        let mut house = House::new(chart(1_000));
-        let frame = snapshot(&house, 1);
-        house.apply(&frame);
-        let mut free = (0..).map(SeatNo).filter(|seat| house.is_free(*seat));
-        let (a, b) = (free.next().unwrap(), free.next().unwrap());
-        house.set_own(&[a], &[b]);
-        assert_eq!((house.standing(a), house.standing(b)), (Standing::Chosen, Standing::Mine));
-        assert!(house.own_hold_ended(), "a held seat that is free again");
-        house.apply(&delta(1, 2, vec![(b.0, SeatState::Held)]));
-        assert!(!house.own_hold_ended());
-        assert_columns_are_true(&house);
-        house.set_own(&[], &[]);
-        assert_eq!(house.standing(b), Standing::Live(SeatState::Held));
-        assert_columns_are_true(&house);
-    }
-
-    #[test]
-    fn the_keyboard_enters_at_a_free_seat_nearby() {
-        let mut house = House::new(chart(1_000));
-        let frame = snapshot(&house, 1);
-        house.apply(&frame);
-        let place = house.chart().focal_point();
-        let seat = house.entry(place).unwrap();
-        assert!(house.is_free(seat));
-    }
-
-    #[test]
-    fn a_map_of_another_size_is_not_applied() {
-        let mut house = House::new(chart(1_000));
-        let frame = Frame::Snapshot { epoch: 1, at: at(1), seats: vec![SeatState::Available; 7] };
-        assert_eq!(house.apply(&frame.encode()), Applied::NeedsSnapshot);
-        assert!(!house.is_ready());
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@
 use super::browser_only::BrowserOnly;
 use super::chart::Chart;
 use super::house::{Applied, House};
+use super::picking::Mode;
 use super::socket::{Link, Report};
 use super::zones::Zones;
 use crate::i18n::Locale;
@@ -59,8 +60,23 @@ pub enum Tip {
 /// What was meant by a tap or a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Meant {
-    /// This seat.
+    /// This seat was tapped.
     Seat(SeatNo),
+    /// Enter or Space on this seat.
+    Pressed(SeatNo),
+    /// This section was tapped while selecting.
+    Block(usize),
+    /// A rectangle was drawn about these seats.
+    Seats {
+        /// The seats.
+        seats: Vec<SeatNo>,
+        /// Whether it takes them away.
+        removes: bool,
+    },
+    /// A key on the canvas asked for the focused seat's row.
+    Row,
+    /// A key on the canvas asked for the focused seat's section.
+    Section,
 }
 
 /// The seam: what a map asks of the page that it is part of.
@@ -72,6 +88,8 @@ pub struct Host {
     pub meant: Callback<Meant>,
     /// Name and details of a seat or section.
     pub tell: Callback<Tip, Option<[String; 2]>>,
+    /// What a drag over the map does.
+    pub mode: Signal<Mode>,
     /// Whether seats that are not free can be meant as well.
     pub any_seat: bool,
 }
@@ -85,6 +103,8 @@ pub struct Scene {
     pub zones: StoredValue<Zones>,
     /// Counts changes of the house, for who draws it.
     pub version: RwSignal<u32>,
+    /// Counts the charts that were loaded.
+    pub charts: RwSignal<u32>,
     /// Where the map stands.
     pub status: RwSignal<Status>,
     /// The last change that came as a delta.
@@ -106,6 +126,7 @@ impl Scene {
             lang,
             zones: StoredValue::new(zones),
             version: RwSignal::new(0),
+            charts: RwSignal::new(0),
             status: RwSignal::new(Status::Loading),
             change: RwSignal::new(None),
             changed: RwSignal::new(Vec::new()),
@@ -136,6 +157,7 @@ impl Scene {
             let chart = self.zones.with_value(|zones| Chart::new(map, zones));
             self.house.set_value(Some(if live.is_some() { House::new(chart) } else { House::all_free(chart) }));
             told(Happened::Loaded);
+            self.charts.update(|n| *n = n.wrapping_add(1));
             match live {
                 Some(performance) => {
                     let link = Link::open(performance, move |report| self.receive(report, told));

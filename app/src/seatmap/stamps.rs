@@ -28,9 +28,16 @@ pub enum Look {
 /// Looks of one kind: one a palette colour, and the four others.
 const LOOKS: usize = PALETTE + 4;
 /// Looks of all kinds.
-const SHEET: usize = LOOKS * 3;
+const SHEET: usize = LOOKS * 4;
+/// A standing place is a smaller dot than a seat.
+const STANDING_SHARE: f32 = 0.6;
 /// Largest number of sub-pixel positions along one axis.
 const PHASES_MAX: usize = 3;
+
+/// The palette colour of a zone, by its index.
+pub fn colour_of(zone: usize) -> u8 {
+    u8::try_from(zone % PALETTE).expect("PALETTE is below 256")
+}
 
 impl Look {
     /// The index of this look of that kind, one byte a seat in the precomputed column.
@@ -51,6 +58,11 @@ impl Look {
         (index < PALETTE).then_some(index)
     }
 
+    /// Whether an index stands for a seat of the viewer.
+    pub fn is_mine(index: u8) -> bool {
+        usize::from(index) % LOOKS == PALETTE + 3
+    }
+
     fn of(index: usize) -> (Self, Kind) {
         let look = match index % LOOKS {
             colour if colour < PALETTE => Self::Available(u8::try_from(colour).expect("PALETTE is below 256")),
@@ -59,16 +71,17 @@ impl Look {
             colour if colour == PALETTE + 2 => Self::Blocked,
             _ => Self::Mine,
         };
-        (look, [Kind::Seat, Kind::Wheelchair, Kind::Companion][index / LOOKS % 3])
+        (look, [Kind::Seat, Kind::Wheelchair, Kind::Companion, Kind::Standing][index / LOOKS % 4])
     }
 }
 
 /// The order of the kinds in the sheet; ordinary seats come first.
 fn kind_index(kind: Kind) -> usize {
     match kind {
-        Kind::Seat | Kind::Standing => 0,
+        Kind::Seat => 0,
         Kind::Wheelchair => 1,
         Kind::Companion => 2,
+        Kind::Standing => 3,
     }
 }
 
@@ -140,6 +153,9 @@ impl Sheet {
 impl Stamp {
     fn raster(index: usize, radius: f32, inks: &Inks, shift: (f32, f32)) -> Self {
         let (look, kind) = Look::of(index);
+        // One's own keeps its size, so that its mark can be seen.
+        let small = kind == Kind::Standing && look != Look::Mine;
+        let radius = if small { (radius * STANDING_SHARE).max(0.7) } else { radius };
         let half = (radius * 1.2).ceil() + 1.0;
         let side = pixels(half) * 2 + 1;
         let mut rgba = vec![0; side * side * 4];
@@ -368,6 +384,15 @@ mod tests {
             picture(Look::Available(0), Kind::Companion, 8.0),
             picture(Look::Available(0), Kind::Wheelchair, 8.0)
         );
+    }
+
+    #[test]
+    fn a_standing_place_is_a_smaller_dot_without_a_number() {
+        let ink = |kind| picture(Look::Available(0), kind, 6.0).iter().map(|byte| u32::from(*byte)).sum::<u32>();
+        assert!(ink(Kind::Standing) * 2 < ink(Kind::Seat));
+        assert_eq!(Look::numbered(Look::Available(2).index(Kind::Standing)), None);
+        assert_eq!(Look::numbered(Look::Available(2).index(Kind::Seat)), Some(2));
+        assert_eq!(picture(Look::Mine, Kind::Standing, 6.0), picture(Look::Mine, Kind::Seat, 6.0));
     }
 
     #[test]

@@ -34,6 +34,10 @@ pub struct Theme {
     pub zone_label: String,
     /// The ring of the keyboard's focus.
     pub focus: String,
+    /// What is wrong.
+    pub bad: String,
+    /// What needs care.
+    pub care: String,
     /// The font of the page.
     pub font: String,
 }
@@ -83,6 +87,8 @@ impl Theme {
             stage_label: css("--map-stage-label"),
             zone_label: css("--zone-label"),
             focus: css("--focus"),
+            bad: css("--bad"),
+            care: css("--care"),
             font: css("font-family"),
         }
     }
@@ -149,6 +155,9 @@ mod tests {
                 assert!(between(token(theme, name), ground) >= 3.0, "{name} is lost on the floor");
             }
             assert!(between(token(theme, "--map-label"), ground) >= 4.5);
+            for name in ["--bad", "--care", "--focus", "--seat-mine"] {
+                assert!(between(token(theme, name), ground) >= 4.5, "a number in a badge of {name} can't be read");
+            }
             for name in ZONE_TOKENS {
                 assert!(
                     between(token(theme, name), token(theme, "--zone-label")) >= 4.5,

@@ -20,9 +20,11 @@ pub fn standing(lang: Locale, standing: Standing) -> &'static str {
     }
 }
 
-/// "Section 104, row C, seat 12".
-pub fn place(lang: Locale, label: SeatLabel<'_>) -> String {
-    if label.row.is_empty() {
+/// "Section 104, row C, seat 12"; a place to stand has no number that anybody could find.
+pub fn place(lang: Locale, label: SeatLabel<'_>, kind: Kind) -> String {
+    if kind == Kind::Standing {
+        td_string!(lang, seats.standing_place, section = label.section)
+    } else if label.row.is_empty() {
         td_string!(lang, seats.seat_place_no_row, section = label.section, seat = label.seat)
     } else {
         td_string!(lang, seats.seat_place, section = label.section, row = label.row, seat = label.seat)
@@ -31,16 +33,16 @@ pub fn place(lang: Locale, label: SeatLabel<'_>) -> String {
 
 /// The price of a zone, or that it is not for sale.
 pub fn price(lang: Locale, zone: Option<&Zone>) -> String {
-    zone.map_or_else(|| td_string!(lang, seats.not_for_sale).to_owned(), |zone| format::money(lang, zone.price))
+    zone.and_then(|zone| zone.price)
+        .map_or_else(|| td_string!(lang, seats.not_for_sale).to_owned(), |price| format::money(lang, price))
 }
 
-/// What a place is for, where it is not an ordinary seat.
+/// What a place is for, where [`place`] doesn't say it already.
 pub fn kind(lang: Locale, kind: Kind) -> Option<&'static str> {
     match kind {
-        Kind::Seat => None,
+        Kind::Seat | Kind::Standing => None,
         Kind::Wheelchair => Some(td_string!(lang, seats.kind_wheelchair)),
         Kind::Companion => Some(td_string!(lang, seats.kind_companion)),
-        Kind::Standing => Some(td_string!(lang, seats.kind_standing)),
     }
 }
 

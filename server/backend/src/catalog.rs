@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 
 /// How long a sale's settings are used before they are read again: an organizer's change shows within it.
 const SALE_FRESH: Duration = Duration::from_secs(1);
+/// Free places to stand that the list shows of one area: more than an account may hold, and few
+/// enough to be looked through. All of them are alike.
+const STANDING_SHOWN_MAX: usize = 48;
 
 /// A sale with the instant at which it was read.
 #[derive(Clone)]
@@ -260,14 +263,40 @@ impl Backend {
                     available: available(no) && price.is_some(),
                     accessible: seat.accessible,
                 };
-                match rows.last_mut() {
-                    Some((row_no, row)) if *row_no == seat.row_no => row.seats.push(item),
-                    _ => rows.push((seat.row_no, ListRow { label: seat.row.clone(), seats: vec![item] })),
+                let same = |(no, row): &(i32, ListRow)| *no == seat.row_no && row.standing == seat.standing;
+                if !rows.last().is_some_and(same) {
+                    let row = ListRow { label: seat.row.clone(), seats: Vec::new(), free: 0, standing: seat.standing };
+                    rows.push((seat.row_no, row));
+                }
+                if let Some((_, row)) = rows.last_mut() {
+                    row.free += u32::from(item.available);
+                    // Of what is all alike, only what can be held is worth a line.
+                    if item.available || !row.standing {
+                        row.seats.push(item);
+                    }
                 }
             }
         }
-        Ok(SeatList { sections, rows: rows.into_iter().map(|(_, row)| row).collect(), chosen })
+        let spread = usize::try_from(self.now().0).unwrap_or(0);
+        let rows = rows.into_iter().map(|(_, mut row)| {
+            if row.standing {
+                row.seats = some_of(row.seats, STANDING_SHOWN_MAX, spread);
+            }
+            row
+        });
+        Ok(SeatList { sections, rows: rows.collect(), chosen })
     }
+}
+
+/// At most `most` neighbours from a list, beginning somewhere else for each `spread`: who asks at the
+/// same time is not to be shown, and to want, the same few.
+fn some_of<T>(mut list: Vec<T>, most: usize, spread: usize) -> Vec<T> {
+    if list.len() > most {
+        let start = spread % list.len();
+        list.rotate_left(start);
+        list.truncate(most);
+    }
+    list
 }
 
 fn min_by(a: Option<Money>, b: Option<Money>, better: impl Fn(i64, i64) -> bool) -> Option<Money> {
@@ -280,6 +309,13 @@ fn min_by(a: Option<Money>, b: Option<Money>, better: impl Fn(i64, i64) -> bool)
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_that_are_alike_are_shown_in_part_and_not_the_same_to_all() {
+        assert_eq!(some_of(vec![1, 2, 3], 3, 7), [1, 2, 3], "few are all shown, in order");
+        assert_eq!(some_of((0..10).collect(), 3, 8), [8, 9, 0]);
+        assert_ne!(some_of((0..10).collect(), 3, 1), some_of((0..10).collect::<Vec<i32>>(), 3, 2));
+    }
 
     #[test]
     fn venue_time_follows_the_zone_and_its_summer_time() {

@@ -117,7 +117,7 @@ fn Chosen(room: Room) -> impl IntoView {
 /// The price of a seat, when it is for sale.
 fn price_of(room: Room, seat: SeatNo) -> Option<Money> {
     let category = room.with_house(|house| house.chart().category(seat))?;
-    room.scene.zones.with_value(|zones| zones.of_category(category).map(|zone| zone.price))
+    room.scene.zones.with_value(|zones| zones.of_category(category).and_then(|zone| zone.price))
 }
 
 /// The sum of what is chosen.

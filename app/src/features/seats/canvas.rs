@@ -6,6 +6,7 @@ use crate::i18n::td_string;
 use crate::seatmap::canvas::Floor;
 use crate::seatmap::house::House;
 use crate::seatmap::legend::Legend;
+use crate::seatmap::picking::Mode;
 use crate::seatmap::scene::{Host, Meant, Status, Tip};
 use crate::seatmap::words;
 use domain::SeatNo;
@@ -26,12 +27,15 @@ pub fn HouseMap(
     let host = Host {
         scene: room.scene,
         meant: Callback::new(move |meant| match meant {
-            Meant::Seat(seat) => room.toggle(seat),
+            Meant::Seat(seat) | Meant::Pressed(seat) => room.toggle(seat),
+            // Nothing else is meant where one chooses seat by seat.
+            Meant::Block(_) | Meant::Seats { .. } | Meant::Row | Meant::Section => {}
         }),
         tell: Callback::new(move |on| match on {
             Tip::Seat(seat, _) => Some(seat_lines(room, seat)),
             Tip::Block(block, _) => room.with_house(|house| block_lines(room, house, block)).flatten(),
         }),
+        mode: Signal::stored(Mode::Move),
         any_seat: false,
     };
     view! {
@@ -88,8 +92,9 @@ fn block_lines(room: Room, house: &House, index: usize) -> Option<[String; 2]> {
         zones
             .list()
             .iter()
-            .filter(|zone| tally.by_colour[usize::from(zone.colour)] > 0)
-            .map(|zone| zone.price)
+            .zip(&tally.by_zone)
+            .filter(|(_, free)| **free > 0)
+            .filter_map(|(zone, _)| zone.price)
             .collect()
     });
     let range = match (prices.last(), prices.first()) {

@@ -145,7 +145,10 @@ fn Rows(view: PerformanceView, rows: Vec<ListRow>, key: String) -> impl IntoView
     });
     let rows: Vec<ListRow> = rows
         .into_iter()
-        .map(|row| ListRow { label: row.label, seats: row.seats.into_iter().filter(|seat| seat.available).collect() })
+        .map(|mut row| {
+            row.seats.retain(|seat| seat.available);
+            row
+        })
         .filter(|row| !row.seats.is_empty())
         .collect();
     let labels: Vec<(SeatNo, String)> =
@@ -181,26 +184,38 @@ fn Rows(view: PerformanceView, rows: Vec<ListRow>, key: String) -> impl IntoView
     }
 }
 
-/// One row's seats: a group of checkboxes.
+/// One row's seats, or some of the places to stand in an area: a group of checkboxes.
 #[component]
 fn Row(row: ListRow, zones: Zones) -> impl IntoView {
     let lang = lang();
-    let name = row.label;
-    let seats = row.seats.into_iter().map(|seat| seat_box(lang, &name, &seat, &zones)).collect_view();
+    let free = format::number(row.free);
+    let more = (row.seats.len() < row.free as usize).then(|| {
+        let note = td_string!(lang, seats.list_standing_more, shown = row.seats.len(), count = &free);
+        view! { <p>{note}</p> }
+    });
+    let (legend, testid) = if row.standing {
+        (td_string!(lang, seats.list_standing, count = &free), "standing")
+    } else {
+        (td_string!(lang, seats.list_row, row = &row.label), "row")
+    };
+    let seats = row.seats.iter().map(|seat| seat_box(lang, &row, seat, &zones)).collect_view();
     view! {
-        <fieldset data-testid="row">
-            <legend>{td_string!(lang, seats.list_row, row = &name)}</legend>
+        <fieldset data-testid=testid>
+            <legend>{legend}</legend>
+            {more}
             <div class="seatlist-row">{seats}</div>
         </fieldset>
     }
 }
 
-fn seat_box(lang: Locale, row: &str, seat: &ListSeat, zones: &Zones) -> impl IntoView + use<> {
+fn seat_box(lang: Locale, row: &ListRow, seat: &ListSeat, zones: &Zones) -> impl IntoView + use<> {
     let price = map_words::price(lang, zones.of_category(seat.category));
-    let mut name = if row.is_empty() {
+    let mut name = if row.standing {
+        td_string!(lang, seats.list_standing_place, number = &seat.label, price = &price)
+    } else if row.label.is_empty() {
         td_string!(lang, seats.list_seat_no_row, seat = &seat.label, price = &price)
     } else {
-        td_string!(lang, seats.list_seat, row = row, seat = &seat.label, price = &price)
+        td_string!(lang, seats.list_seat, row = &row.label, seat = &seat.label, price = &price)
     };
     if seat.accessible {
         name = format!("{name}{}{}", map_words::comma(lang), td_string!(lang, seats.list_accessible));

@@ -120,9 +120,11 @@ impl Room {
 
     /// Section, row and seat in words.
     pub fn place(self, seat: SeatNo) -> String {
-        self.with_house(|house| house.chart().label(seat).map(|label| words::place(self.lang, label)))
-            .flatten()
-            .unwrap_or_else(|| seat.to_string())
+        self.with_house(|house| {
+            house.chart().label(seat).map(|label| words::place(self.lang, label, house.chart().kind(seat)))
+        })
+        .flatten()
+        .unwrap_or_else(|| seat.to_string())
     }
 
     /// Chooses a seat, or gives it up.

@@ -139,6 +139,7 @@ impl Backend {
                 labels: plan.seats.iter().map(|s| s.label.clone()).collect(),
                 seat_categories: plan.seats.iter().map(|s| i16::from(s.category)).collect(),
                 accessible: plan.seats.iter().map(|s| matches!(s.kind, Kind::Wheelchair | Kind::Companion)).collect(),
+                standing: plan.seats.iter().map(|s| s.kind == Kind::Standing).collect(),
                 now: this.now(),
             };
             let mut tx = this.pg.begin().await?;

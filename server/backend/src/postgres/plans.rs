@@ -21,6 +21,7 @@ pub(crate) struct PlanInsert<'a> {
     pub(crate) labels: Vec<String>,
     pub(crate) seat_categories: Vec<i16>,
     pub(crate) accessible: Vec<bool>,
+    pub(crate) standing: Vec<bool>,
     pub(crate) now: Millis,
 }
 
@@ -60,10 +61,12 @@ pub(crate) async fn insert(db: &mut PgConnection, plan: &PlanInsert<'_>) -> sqlx
     .execute(&mut *db)
     .await?;
     sqlx::query(
-        "insert into plan_seats (plan_id, seat_no, section_no, section, row_no, row_label, seat_label, category, accessible)
-         select $1, (n - 1)::integer, section_no, section, row_no, row_label, seat_label, category, accessible
-         from unnest($2::smallint[], $3::text[], $4::integer[], $5::text[], $6::text[], $7::smallint[], $8::boolean[])
-             with ordinality as s (section_no, section, row_no, row_label, seat_label, category, accessible, n)",
+        "insert into plan_seats (plan_id, seat_no, section_no, section, row_no, row_label, seat_label, category, accessible,
+             standing)
+         select $1, (n - 1)::integer, section_no, section, row_no, row_label, seat_label, category, accessible, standing
+         from unnest($2::smallint[], $3::text[], $4::integer[], $5::text[], $6::text[], $7::smallint[], $8::boolean[],
+                     $9::boolean[])
+             with ordinality as s (section_no, section, row_no, row_label, seat_label, category, accessible, standing, n)",
     )
     .bind(plan.id.0)
     .bind(&plan.sections_no)
@@ -73,6 +76,7 @@ pub(crate) async fn insert(db: &mut PgConnection, plan: &PlanInsert<'_>) -> sqlx
     .bind(&plan.labels)
     .bind(&plan.seat_categories)
     .bind(&plan.accessible)
+    .bind(&plan.standing)
     .execute(db)
     .await?;
     Ok(plan.id)
@@ -87,6 +91,7 @@ pub(crate) struct PlanSeatRow {
     pub(crate) label: String,
     pub(crate) category: u8,
     pub(crate) accessible: bool,
+    pub(crate) standing: bool,
 }
 
 fn seat(row: &PgRow) -> sqlx::Result<PlanSeatRow> {
@@ -102,13 +107,15 @@ fn seat(row: &PgRow) -> sqlx::Result<PlanSeatRow> {
         label: row.try_get("seat_label")?,
         category: u8::try_from(small("category")?).unwrap_or(u8::MAX),
         accessible: row.try_get("accessible")?,
+        standing: row.try_get("standing")?,
     })
 }
 
 /// All seats of a plan, by number.
 pub(crate) async fn seats(db: impl PgExecutor<'_>, id: PlanId) -> sqlx::Result<Vec<PlanSeatRow>> {
     sqlx::query(
-        "select section_no, section, row_no, row_label, seat_label, category, accessible from plan_seats where plan_id = $1 order by seat_no",
+        "select section_no, section, row_no, row_label, seat_label, category, accessible, standing
+         from plan_seats where plan_id = $1 order by seat_no",
     )
     .bind(id.0)
     .fetch_all(db)
