@@ -331,3 +331,6 @@ fn StatusLine(plan: Plan) -> impl IntoView {
         <div class="house-message is-unscripted"><p>{td_string!(lang, seats.map_needs_script)}</p></div>
     }
 }
+
+#[cfg(test)]
+mod tests;

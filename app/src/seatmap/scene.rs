@@ -155,7 +155,7 @@ impl Scene {
                 return;
             };
             let chart = self.zones.with_value(|zones| Chart::new(map, zones));
-            self.house.set_value(Some(if live.is_some() { House::new(chart) } else { House::all_free(chart) }));
+            self.put(if live.is_some() { House::new(chart) } else { House::all_free(chart) });
             told(Happened::Loaded);
             self.charts.update(|n| *n = n.wrapping_add(1));
             match live {
@@ -167,6 +167,11 @@ impl Scene {
             }
             self.touch();
         });
+    }
+
+    /// Puts a house in the place of the one before.
+    pub(super) fn put(self, house: House) {
+        self.house.set_value(Some(house));
     }
 
     fn receive(self, report: Report, told: impl Fn(Happened)) {

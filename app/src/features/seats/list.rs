@@ -151,8 +151,9 @@ fn Rows(view: PerformanceView, rows: Vec<ListRow>, key: String) -> impl IntoView
         })
         .filter(|row| !row.seats.is_empty())
         .collect();
-    let labels: Vec<(SeatNo, String)> =
-        rows.iter().flat_map(|row| &row.seats).map(|seat| (seat.seat, seat.label.clone())).collect();
+    let label = |row: &ListRow, seat: &ListSeat| (!row.standing).then(|| seat.label.clone());
+    let labels: Vec<(SeatNo, Option<String>)> =
+        rows.iter().flat_map(|row| row.seats.iter().map(move |seat| (seat.seat, label(row, seat)))).collect();
     let zones = Zones::of(&view.zones);
     let (id, limit) = (view.id, view.limit);
     let refusal = move || {
@@ -236,7 +237,7 @@ fn HoldRefused(
     error: AppError,
     performance: PerformanceId,
     limit: u32,
-    labels: Vec<(SeatNo, String)>,
+    labels: Vec<(SeatNo, Option<String>)>,
 ) -> impl IntoView {
     let lang = lang();
     let code = error.code();
@@ -247,7 +248,7 @@ fn HoldRefused(
         _ => Notice::Refused(error.0),
     };
     let label = |seat: SeatNo| {
-        labels.iter().find(|(no, _)| *no == seat).map_or_else(|| seat.to_string(), |(_, label)| label.clone())
+        labels.iter().find(|(no, _)| *no == seat).map_or_else(|| Some(seat.to_string()), |(_, label)| label.clone())
     };
     let text = match &notice {
         // The page itself sends everything else.

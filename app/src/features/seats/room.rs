@@ -16,6 +16,7 @@ use crate::seatmap::zones::Zones;
 use domain::catalog::PerformanceView;
 use domain::hold::Held;
 use domain::ids::join_seats;
+use domain::venue::plan::Kind;
 use domain::{Code, Millis, PerformanceId, Refusal, SeatNo};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
@@ -111,11 +112,13 @@ impl Room {
         self.scene.with_house(read)
     }
 
-    /// The number of a seat as the venue names it.
-    pub fn seat_label(self, seat: SeatNo) -> String {
-        self.with_house(|house| house.chart().label(seat).map(|label| label.seat.to_owned()))
-            .flatten()
-            .unwrap_or_else(|| seat.to_string())
+    /// The number of a seat as the venue names it; none for a place to stand.
+    pub fn seat_label(self, seat: SeatNo) -> Option<String> {
+        let label = self.with_house(|house| {
+            let chart = house.chart();
+            chart.label(seat).map(|label| (chart.kind(seat) != Kind::Standing).then(|| label.seat.to_owned()))
+        });
+        label.flatten().unwrap_or_else(|| Some(seat.to_string()))
     }
 
     /// Section, row and seat in words.

@@ -8,7 +8,13 @@ use domain::venue::static_map::{decode, encode};
 
 /// A generated house whose last category has no price.
 pub(in crate::seatmap) fn chart(seats: u32) -> Chart {
-    let plan = arena(seats, "Test hall");
+    chart_with(seats, |_| {})
+}
+
+/// The same of a plan that was changed.
+pub(in crate::seatmap) fn chart_with(seats: u32, change: impl FnOnce(&mut domain::venue::Plan)) -> Chart {
+    let mut plan = arena(seats, "Test hall");
+    change(&mut plan);
     let files = encode(&plan);
     let map = decode(&files.bin, &files.json).unwrap();
     let prices = prices(&map);
