@@ -8,9 +8,12 @@
 //! browser object is touched, so the same code runs in the server, in the browser and in tests.
 
 pub mod camera;
+#[cfg(feature = "import")]
+pub mod csv;
 pub mod finding;
 pub mod generate;
 pub mod geometry;
+mod guid;
 #[cfg(feature = "import")]
 pub mod import;
 pub mod plan;

@@ -2,25 +2,81 @@
 
 use super::{print, tell, with_backend};
 use anyhow::{Context as _, bail};
-use clap::Subcommand;
-use domain::venue::{generate, pretix, summary};
+use clap::{Args, Subcommand, ValueEnum};
+use domain::venue::import::{self, Format, Options, Report};
+use domain::venue::{Plan, csv, generate, pretix, summary};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+/// A file, and what is chosen about it; everything else is told from the file.
+#[derive(Args)]
+pub(super) struct Source {
+    /// A seating plan: pretix JSON, a CSV table, or an SVG drawing
+    file: PathBuf,
+    /// Repair what can be repaired, and say so
+    #[arg(long)]
+    tolerant: bool,
+    /// Format of the file; told from its content otherwise
+    #[arg(long, value_enum)]
+    format: Option<FileFormat>,
+    /// Encoding of a table: utf-8, utf-16le, utf-16be, windows-1251, windows-1252, gb18030, shift_jis
+    #[arg(long)]
+    encoding: Option<String>,
+    /// Separator of a table: `,` `;` `|` or `tab`
+    #[arg(long, value_parser = separator)]
+    separator: Option<char>,
+    /// Which header of a table means what, such as `section=Сектор`; may be given again
+    #[arg(long, value_name = "COLUMN=HEADER", value_parser = column)]
+    column: Vec<(String, String)>,
+    /// Pattern of the ids of a drawing, with groups named seat, row, section
+    #[arg(long)]
+    id_pattern: Option<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum FileFormat {
+    /// Seating plan of pretix, JSON
+    Pretix,
+    /// Table
+    Csv,
+    /// Drawing
+    Svg,
+}
+
+/// A format that plans are written in.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Written {
+    /// Seating plan of pretix, JSON
+    Pretix,
+    /// Table
+    Csv,
+}
+
+fn separator(text: &str) -> Result<char, String> {
+    let mut chars = text.chars();
+    match (text, chars.next(), chars.next()) {
+        ("tab" | "TAB" | "\\t", ..) => Ok('\t'),
+        (_, Some(separator), None) => Ok(separator),
+        _ => Err("one character, or `tab`, is expected".into()),
+    }
+}
+
+fn column(text: &str) -> Result<(String, String), String> {
+    let (column, header) = text.split_once('=').ok_or("such as `section=Block` is expected")?;
+    Ok((column.trim().to_owned(), header.to_owned()))
+}
 
 #[derive(Subcommand)]
 pub(super) enum VenueCommand {
     /// Say what a file holds and what is wrong with it; changes nothing
     Check {
-        /// A seating plan in the pretix JSON form
-        file: PathBuf,
-        /// Repair what can be repaired, and say so
-        #[arg(long)]
-        tolerant: bool,
+        #[command(flatten)]
+        source: Source,
     },
     /// Store a plan and publish its map
     Import {
-        /// A seating plan in the pretix JSON form
-        file: PathBuf,
+        #[command(flatten)]
+        source: Source,
         /// Name of the venue
         #[arg(long)]
         venue: String,
@@ -30,9 +86,9 @@ pub(super) enum VenueCommand {
         /// Time zone of the venue, such as Europe/Berlin
         #[arg(long)]
         time_zone: String,
-        /// Repair what can be repaired, and say so
-        #[arg(long)]
-        tolerant: bool,
+        /// Organization that the plan belongs to
+        #[arg(long, value_name = "NAME", default_value = ORGANIZATION)]
+        organization: String,
     },
     /// Draw a venue
     Generate {
@@ -40,11 +96,14 @@ pub(super) enum VenueCommand {
         #[command(subcommand)]
         kind: Kind,
     },
-    /// Write a stored plan in the pretix JSON form
+    /// Write a stored plan
     Export {
         /// Name of the venue
         #[arg(long)]
         venue: String,
+        /// Form to write
+        #[arg(long, value_enum, default_value = "pretix")]
+        format: Written,
         /// File to write; standard output otherwise
         #[arg(long, short)]
         output: Option<PathBuf>,
@@ -70,19 +129,20 @@ pub(super) enum Kind {
 
 pub(super) async fn run(command: VenueCommand) -> anyhow::Result<ExitCode> {
     match command {
-        VenueCommand::Check { file, tolerant } => check(&file, mode(tolerant)),
-        VenueCommand::Import { file, venue, city, time_zone, tolerant } => {
-            let text = read(&file)?;
-            let imported = match pretix::import(&text, mode(tolerant)) {
-                Ok(imported) => imported,
-                Err(errors) => bail!("{errors}"),
-            };
-            for warning in &imported.warnings {
-                tell(&format!("warning: {warning}"));
-            }
+        VenueCommand::Check { source } => {
+            let report = source.read()?;
+            print(&counted(&report));
+            tell_all(&report, print);
+            Ok(if report.accepted() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        VenueCommand::Import { source, venue, city, time_zone, organization } => {
+            let report = source.read()?;
+            tell_all(&report, tell);
+            let accepted = report.accepted();
+            let Some(plan) = report.plan.filter(|_| accepted) else { return Ok(ExitCode::FAILURE) };
             with_backend(async |backend| {
-                let organization = backend.ensure_organization(ORGANIZATION).await?;
-                let stored = backend.store_plan(organization, imported.plan, &venue, &city, &time_zone).await?;
+                let organization = backend.ensure_organization(&organization).await?;
+                let stored = backend.store_plan(organization, plan, &venue, &city, &time_zone).await?;
                 print(&format!("stored {} seats as plan {}, map {}", stored.seats, stored.id, stored.map_digest));
                 Ok(ExitCode::SUCCESS)
             })
@@ -94,9 +154,9 @@ pub(super) async fn run(command: VenueCommand) -> anyhow::Result<ExitCode> {
             tell(&summary(&plan));
             Ok(ExitCode::SUCCESS)
         }
-        VenueCommand::Export { venue, output } => {
+        VenueCommand::Export { venue, format, output } => {
             with_backend(async |backend| {
-                write(output.as_deref(), &backend.export_plan(&venue).await?)?;
+                write(output.as_deref(), &written(backend.export_plan(&venue).await?, format)?)?;
                 Ok(ExitCode::SUCCESS)
             })
             .await
@@ -107,54 +167,80 @@ pub(super) async fn run(command: VenueCommand) -> anyhow::Result<ExitCode> {
 /// The organization that the command line acts for.
 pub(super) const ORGANIZATION: &str = "StarArena Demo";
 
-fn mode(tolerant: bool) -> pretix::Mode {
-    if tolerant { pretix::Mode::Tolerant } else { pretix::Mode::Strict }
-}
-
-/// Reads a plan's file; other formats than pretix JSON get a clear no.
-fn read(file: &Path) -> anyhow::Result<String> {
-    let size = std::fs::metadata(file).with_context(|| format!("reading {}", file.display()))?.len();
-    if size > pretix::MAX_FILE_BYTES as u64 {
-        bail!("{}: {size} bytes are more than the {} allowed", file.display(), pretix::MAX_FILE_BYTES);
-    }
-    let extension = file.extension().and_then(|e| e.to_str()).unwrap_or_default().to_ascii_lowercase();
-    if matches!(extension.as_str(), "csv" | "tsv" | "svg" | "xml") {
-        bail!(
-            "{}: plans in the form .{extension} can't be read yet; a pretix seating plan (.json) is expected",
-            file.display()
-        );
-    }
-    let bytes = std::fs::read(file).with_context(|| format!("reading {}", file.display()))?;
-    String::from_utf8(bytes)
-        .map_err(|e| anyhow::anyhow!("{}: not UTF-8 at byte {}", file.display(), e.utf8_error().valid_up_to()))
-}
-
-fn check(file: &Path, mode: pretix::Mode) -> anyhow::Result<ExitCode> {
-    let text = read(file)?;
-    // The first line counts what is there, also where the chosen mode refuses it.
-    let counted = pretix::import(&text, pretix::Mode::Tolerant).ok();
-    print(
-        &counted.as_ref().map_or_else(|| "0 seats, 0 rows, 0 sections".to_owned(), |imported| summary(&imported.plan)),
-    );
-    match pretix::import(&text, mode) {
-        Ok(imported) => {
-            for warning in &imported.warnings {
-                print(&format!("warning: {warning}"));
-            }
-            print(&format!("accepted with {} warnings", imported.warnings.len() + imported.warnings_left_out));
-            Ok(ExitCode::SUCCESS)
+impl Source {
+    /// Reads and checks the file. One that is too large is not even opened.
+    fn read(&self) -> anyhow::Result<Report> {
+        let file = &self.file;
+        let size = std::fs::metadata(file).with_context(|| format!("reading {}", file.display()))?.len();
+        if size > import::MAX_FILE_BYTES as u64 {
+            bail!("{}: {size} bytes are more than the {} allowed", file.display(), import::MAX_FILE_BYTES);
         }
-        Err(found) => {
-            for error in &found.errors {
-                print(&format!("error: {error}"));
-            }
-            for warning in &found.warnings {
-                print(&format!("warning: {warning}"));
-            }
-            print(&format!("refused: {} errors", found.errors.len() + found.errors_left_out));
-            Ok(ExitCode::FAILURE)
+        let bytes = std::fs::read(file).with_context(|| format!("reading {}", file.display()))?;
+        let name = file.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+        Ok(import::read(&bytes, &name, &self.options()))
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            format: self.format.map(|format| match format {
+                FileFormat::Pretix => Format::Pretix,
+                FileFormat::Csv => Format::Csv,
+                FileFormat::Svg => Format::Svg,
+            }),
+            tolerant: self.tolerant,
+            encoding: self.encoding.clone(),
+            separator: self.separator,
+            columns: self.column.iter().cloned().collect(),
+            id_pattern: self.id_pattern.clone(),
         }
     }
+}
+
+/// What can be drawn of the file, also where it is refused; the first line counts it.
+fn counted(report: &Report) -> String {
+    let Some(plan) = &report.plan else { return "0 seats, 0 rows, 0 sections".to_owned() };
+    let mut text = summary(plan);
+    for hint in &report.price_hints {
+        if let Some(category) = plan.categories.get(hint.category) {
+            text += &format!("category {}: {}\n", category.name, hint.price);
+        }
+    }
+    for block in &report.house_blocks {
+        text += &format!("{} blocked seats: {}\n", block.seats.len(), block.reason);
+    }
+    text.trim_end().to_owned()
+}
+
+/// Every finding, then the verdict.
+fn tell_all(report: &Report, say: impl Fn(&str)) {
+    for error in &report.errors {
+        say(&format!("error: {error}"));
+    }
+    for warning in &report.warnings {
+        say(&format!("warning: {warning}"));
+    }
+    let errors = report.errors.len() + report.errors_left_out;
+    let warnings = report.warnings.len() + report.warnings_left_out;
+    if report.errors_left_out + report.warnings_left_out > 0 {
+        say(&format!("and {} more errors, {} more warnings", report.errors_left_out, report.warnings_left_out));
+    }
+    if report.accepted() {
+        say(&format!("accepted with {warnings} warnings"));
+    } else {
+        say(&format!("refused: {errors} errors"));
+    }
+}
+
+/// A stored plan, which comes in the pretix form, in the form that is wanted.
+fn written(stored: String, format: Written) -> anyhow::Result<String> {
+    if format == Written::Pretix {
+        return Ok(stored);
+    }
+    let plan: Plan = pretix::import(&stored, pretix::Mode::Tolerant).context("reading the stored plan")?.plan;
+    for loss in csv::losses(&plan) {
+        tell(&format!("not carried: {loss}"));
+    }
+    Ok(csv::export(&plan))
 }
 
 fn write(output: Option<&Path>, text: &str) -> anyhow::Result<()> {

@@ -72,6 +72,54 @@ pub enum Code {
     SeatOutsideSize,
     /// The search for overlaps was given up.
     OverlapCheckIncomplete,
+    /// A file of a kind that can't be read.
+    FormatUnknown,
+    /// A choice that was made about the file can't be followed.
+    OptionUnusable,
+    /// Bytes that are no text in the encoding.
+    EncodingBroken,
+    /// The encoding was told from the frequency of letters.
+    EncodingGuessed,
+    /// A quoted cell without its end.
+    QuoteUnclosed,
+    /// Text between the end of a quoted cell and the next separator.
+    QuoteMisplaced,
+    /// A file without a single place.
+    NothingThere,
+    /// A column that nothing can stand in for.
+    ColumnMissing,
+    /// Two columns of one meaning.
+    ColumnRepeated,
+    /// A column that plans have no use for.
+    ColumnSetAside,
+    /// A line with fewer cells than the header.
+    CellsMissing,
+    /// A line with more cells than the header.
+    CellsExtra,
+    /// A character that steers a device or turns the direction of writing.
+    ControlCharacter,
+    /// Line breaks in a label, which became spaces.
+    TextCleaned,
+    /// A cell that is not the number that it should be.
+    NumberMalformed,
+    /// Two places of one section, row and number.
+    SeatRepeated,
+    /// Two places of one section, row and number, that their ids tell apart.
+    LabelRepeated,
+    /// Some lines have coordinates, others have none.
+    CoordinatesPartial,
+    /// Several seats for one pair of coordinates.
+    RangeAtOnePlace,
+    /// A capacity where a seat is told, or the other way round.
+    CapacityMisplaced,
+    /// Different prices in one category, which became several categories.
+    PriceMixed,
+    /// A price without a currency.
+    PriceSetAside,
+    /// Places without coordinates, which were laid out by section.
+    LayoutGenerated,
+    /// Something that an exchange format has no place for.
+    NotCarried,
 }
 
 impl Code {
@@ -109,6 +157,30 @@ impl Code {
             Self::SeatsOverlap => "seats-overlap",
             Self::SeatOutsideSize => "seat-outside-size",
             Self::OverlapCheckIncomplete => "overlap-check-incomplete",
+            Self::FormatUnknown => "format-unknown",
+            Self::OptionUnusable => "option-unusable",
+            Self::EncodingBroken => "encoding-broken",
+            Self::EncodingGuessed => "encoding-guessed",
+            Self::QuoteUnclosed => "quote-unclosed",
+            Self::QuoteMisplaced => "quote-misplaced",
+            Self::NothingThere => "nothing-there",
+            Self::ColumnMissing => "column-missing",
+            Self::ColumnRepeated => "column-repeated",
+            Self::ColumnSetAside => "column-set-aside",
+            Self::CellsMissing => "cells-missing",
+            Self::CellsExtra => "cells-extra",
+            Self::ControlCharacter => "control-character",
+            Self::TextCleaned => "text-cleaned",
+            Self::NumberMalformed => "number-malformed",
+            Self::SeatRepeated => "seat-repeated",
+            Self::LabelRepeated => "label-repeated",
+            Self::CoordinatesPartial => "coordinates-partial",
+            Self::RangeAtOnePlace => "range-at-one-place",
+            Self::CapacityMisplaced => "capacity-misplaced",
+            Self::PriceMixed => "price-mixed",
+            Self::PriceSetAside => "price-set-aside",
+            Self::LayoutGenerated => "layout-generated",
+            Self::NotCarried => "not-carried",
         }
     }
 
@@ -124,7 +196,21 @@ impl Code {
             | Self::RepeatedKey
             | Self::WrongType
             | Self::MissingProperty
-            | Self::NumberOutOfRange => true,
+            | Self::NumberOutOfRange
+            | Self::FormatUnknown
+            | Self::OptionUnusable
+            | Self::EncodingBroken
+            | Self::QuoteUnclosed
+            | Self::QuoteMisplaced
+            | Self::NothingThere
+            | Self::ColumnMissing
+            | Self::ColumnRepeated
+            | Self::CellsExtra
+            | Self::NumberMalformed
+            | Self::SeatRepeated
+            | Self::CoordinatesPartial
+            | Self::RangeAtOnePlace
+            | Self::CapacityMisplaced => true,
             // The schema, or uniqueness: repaired where that is allowed.
             Self::NumberAsText
             | Self::NullValue
@@ -136,7 +222,9 @@ impl Code {
             | Self::GuidMalformed
             | Self::GuidRepeated
             | Self::CategoryUndeclared
-            | Self::CategoryRepeated => matches!(mode, Mode::Strict),
+            | Self::CategoryRepeated
+            | Self::CellsMissing
+            | Self::ControlCharacter => matches!(mode, Mode::Strict),
             // The schema allows these.
             Self::DefaultUsed
             | Self::SizeNotPositive
@@ -148,7 +236,15 @@ impl Code {
             | Self::CategoryUnused
             | Self::SeatsOverlap
             | Self::SeatOutsideSize
-            | Self::OverlapCheckIncomplete => false,
+            | Self::OverlapCheckIncomplete
+            | Self::EncodingGuessed
+            | Self::ColumnSetAside
+            | Self::TextCleaned
+            | Self::LabelRepeated
+            | Self::PriceMixed
+            | Self::PriceSetAside
+            | Self::LayoutGenerated
+            | Self::NotCarried => false,
         }
     }
 }
@@ -203,6 +299,8 @@ pub struct ImportErrors {
     pub warnings: Vec<Finding>,
     /// Errors beyond [`MAX_FINDINGS`].
     pub errors_left_out: usize,
+    /// Warnings beyond it.
+    pub warnings_left_out: usize,
 }
 
 impl fmt::Display for ImportErrors {
@@ -234,13 +332,17 @@ impl Findings {
     }
 
     pub(in crate::venue) fn add(&mut self, code: Code, path: String, message: String) {
-        let (list, left_out) = if code.refuses(self.mode) {
+        self.tell(Finding::new(code, path, message));
+    }
+
+    pub(in crate::venue) fn tell(&mut self, finding: Finding) {
+        let (list, left_out) = if finding.code.refuses(self.mode) {
             (&mut self.errors, &mut self.errors_left_out)
         } else {
             (&mut self.warnings, &mut self.warnings_left_out)
         };
         if list.len() < MAX_FINDINGS {
-            list.push(Finding::new(code, path, message));
+            list.push(finding);
         } else {
             *left_out += 1;
         }
@@ -251,7 +353,12 @@ impl Findings {
     }
 
     pub(in crate::venue) fn into_errors(self) -> ImportErrors {
-        ImportErrors { errors: self.errors, warnings: self.warnings, errors_left_out: self.errors_left_out }
+        ImportErrors {
+            errors: self.errors,
+            warnings: self.warnings,
+            errors_left_out: self.errors_left_out,
+            warnings_left_out: self.warnings_left_out,
+        }
     }
 
     pub(in crate::venue) fn into_warnings(self) -> (Vec<Finding>, usize) {

@@ -7,11 +7,16 @@
 //! **Invariant: `seat_no` is the index into [`Plan::seats`]**, in the canonical order: section, then
 //! numeric row number or else row position, then numeric seat number or else seat position.
 
+mod document;
 mod draft;
 
+pub(in crate::venue) use draft::stepped;
+
+pub use document::DocumentError;
 pub use draft::{Draft, DraftArea, DraftRow, DraftSeat, DraftSection, PlanError, guid_fits};
 
 use super::geometry::{Point, Rect, Size};
+use serde::{Deserialize, Serialize};
 
 /// Seats of one plan. Five times the largest hall; beyond, one performance's map no longer fits a frame.
 pub const MAX_SEATS: usize = 100_000;
@@ -35,7 +40,7 @@ pub const DEFAULT_RADIUS: f64 = 10.0;
 pub const DEFAULT_TEXT_SIZE: f64 = 16.0;
 
 /// A venue layout.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// What the organizer calls it.
     pub name: String,
@@ -58,7 +63,7 @@ pub struct Plan {
 }
 
 /// An abstract price level, mapped to a price by each performance.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Category {
     /// The join key; may be a meaningless id.
     pub name: String,
@@ -67,7 +72,7 @@ pub struct Category {
 }
 
 /// A part of the house that is named on the ticket.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Section {
     /// Its name on the ticket.
     pub name: String,
@@ -80,7 +85,8 @@ pub struct Section {
 }
 
 /// Where the row's number is drawn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RowNumberPosition {
     /// Before the first seat.
     Start,
@@ -92,7 +98,7 @@ pub enum RowNumberPosition {
 
 /// A row object: seats without an aisle between them. An aisle splits one labelled row into
 /// several objects of the same label.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Row {
     /// Index into [`Plan::sections`].
     pub section: u16,
@@ -111,7 +117,8 @@ pub struct Row {
 }
 
 /// What a place is for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// An ordinary seat.
     #[default]
@@ -124,8 +131,26 @@ pub enum Kind {
     Standing,
 }
 
+impl Kind {
+    /// The words for a place of a row, `%s` standing for its number, by which the pretix format
+    /// carries what the place is for; none for an ordinary seat, which needs no words.
+    #[must_use]
+    pub const fn words(self, restricted_view: bool) -> Option<&'static str> {
+        match (self, restricted_view) {
+            (Self::Seat, false) => None,
+            (Self::Seat, true) => Some("Seat %s, restricted view"),
+            (Self::Wheelchair, false) => Some("Wheelchair place %s"),
+            (Self::Wheelchair, true) => Some("Wheelchair place %s, restricted view"),
+            (Self::Companion, false) => Some("Companion seat %s"),
+            (Self::Companion, true) => Some("Companion seat %s, restricted view"),
+            (Self::Standing, false) => Some("Standing place %s"),
+            (Self::Standing, true) => Some("Standing place %s, restricted view"),
+        }
+    }
+}
+
 /// One place; its index in [`Plan::seats`] is its `seat_no`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Seat {
     /// The permanent identity across versions of the plan.
     pub guid: String,
@@ -166,7 +191,8 @@ impl Seat {
 }
 
 /// The outline of an area.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Shape {
     /// Corner points relative to the area's position.
     Polygon(Vec<Point>),
@@ -181,7 +207,7 @@ pub enum Shape {
 }
 
 /// Something to see that is not sold.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Area {
     /// Index into [`Plan::sections`]: the section that it was drawn in.
     pub section: u16,
@@ -204,7 +230,7 @@ pub struct Area {
 }
 
 /// Words in an area.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AreaText {
     /// The words.
     pub text: String,
@@ -219,7 +245,7 @@ pub struct AreaText {
 }
 
 /// A foreign property that a tolerant import set aside instead of dropping it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kept {
     /// Where it stood, such as `zones[0].rows[3].vendor`.
     pub path: String,
@@ -348,6 +374,10 @@ fn names_stage(text: &str) -> bool {
         "scena",
     ];
     let text = text.to_lowercase();
+    // The middle of a generated bowl.
+    if text == "pitch" {
+        return true;
+    }
     // "Backstage" and "stage door" are places to stay away from.
     !text.contains("backstage") && !text.contains("door") && WORDS.iter().any(|word| text.contains(word))
 }

@@ -148,7 +148,8 @@ impl Draft {
     /// # Errors
     ///
     /// The first limit or rule that the draft breaks.
-    pub fn finish(self) -> Result<Plan, PlanError> {
+    pub fn finish(mut self) -> Result<Plan, PlanError> {
+        self.round();
         self.check_counts()?;
         self.check_seats()?;
         let mut flat = Flat::default();
@@ -180,6 +181,25 @@ impl Draft {
             areas: flat.areas,
             kept: self.kept,
         })
+    }
+
+    /// Brings all numbers to the steps that every written form keeps.
+    fn round(&mut self) {
+        if let Some(size) = &mut self.size {
+            *size = Size { width: stepped(size.width), height: stepped(size.height) };
+        }
+        for section in &mut self.sections {
+            section.position = stepped_point(section.position);
+            for row in &mut section.rows {
+                row.position = stepped_point(row.position);
+                for seat in &mut row.seats {
+                    seat.position = stepped_point(seat.position);
+                    // A radius below half a step is still one.
+                    seat.radius = if seat.radius > 0.0 { stepped(seat.radius).max(STEP) } else { seat.radius };
+                }
+            }
+            section.areas.iter_mut().for_each(round_area);
+        }
     }
 
     fn check_counts(&self) -> Result<(), PlanError> {
@@ -332,6 +352,37 @@ fn absolute_area(section: u16, origin: Point, drawn: DraftArea) -> Result<Area, 
     match area.bounds() {
         Some(bounds) if !(finite(bounds.min) && finite(bounds.max)) => Err(PlanError::NumberOutOfRange(String::new())),
         _ => Ok(area),
+    }
+}
+
+/// A plan unit has a million steps. Rounding to them removes the noise of drawing programs
+/// (7.7e-13) and makes writing and reading exact inverses, whatever the decimal reader does.
+const STEPS_PER_UNIT: f64 = 1_000_000.0;
+const STEP: f64 = 1.0 / STEPS_PER_UNIT;
+
+/// The nearest step.
+pub(in crate::venue) fn stepped(value: f64) -> f64 {
+    // Adding zero turns a negative zero into the plain one.
+    (value * STEPS_PER_UNIT).round() / STEPS_PER_UNIT + 0.0
+}
+
+fn stepped_point(point: Point) -> Point {
+    Point::new(stepped(point.x), stepped(point.y))
+}
+
+fn round_area(area: &mut DraftArea) {
+    area.position = stepped_point(area.position);
+    area.rotation = stepped(area.rotation);
+    match &mut area.shape {
+        Shape::Polygon(points) => points.iter_mut().for_each(|point| *point = stepped_point(*point)),
+        Shape::Rectangle(size) => *size = Size { width: stepped(size.width), height: stepped(size.height) },
+        Shape::Ellipse(radii) => *radii = stepped_point(*radii),
+        Shape::Circle(radius) => *radius = stepped(*radius),
+        Shape::Text => {}
+    }
+    if let Some((_, position, _, size)) = &mut area.text {
+        *position = stepped_point(*position);
+        *size = stepped(*size);
     }
 }
 

@@ -6,13 +6,13 @@
 //! 1. an empty guid becomes `seat/<section>/<row>/<seat>`;
 //! 2. one that the schema's pattern refuses becomes `seat/` and its text without outer spaces, line
 //!    breaks turned into spaces;
-//! 3. of several seats with one guid, the first in file order keeps it, the k-th gets `~k` appended,
-//!    counting on where another seat already has that guid.
+//! 3. guids that several seats share are told apart by the rule of [`super::super::guid`].
 
 use std::collections::{HashMap, HashSet};
 
 use super::walk::GuidAt;
 use crate::venue::finding::{Code, Findings};
+use crate::venue::guid::{Repeats, repeats};
 use crate::venue::plan::{Draft, MAX_TEXT_BYTES, Plan, guid_fits};
 
 /// Comparisons of the overlap search before it is given up: a real plan of the greatest size needs
@@ -39,35 +39,15 @@ pub(super) fn guids(guids: &[GuidAt], findings: &mut Findings) -> Vec<Repair> {
     for at in guids {
         wanted.push(well_formed(at, findings));
     }
-    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-    for (index, guid) in wanted.iter().enumerate() {
-        places.entry(guid).or_default().push(index);
-    }
-    let mut taken: HashSet<String> = wanted.iter().cloned().collect();
-    let mut finals: Vec<Option<String>> = vec![None; wanted.len()];
-    for (index, guid) in wanted.iter().enumerate() {
-        let Some(indices) = places.get(guid.as_str()) else { continue };
-        if indices.len() < 2 || indices[0] != index {
-            continue;
-        }
-        tell_repeated(guid, indices, guids, findings);
-        let mut suffix = 2_usize;
-        for &repeat in &indices[1..] {
-            let unique = loop {
-                let candidate = format!("{guid}~{suffix}");
-                suffix += 1;
-                if taken.insert(candidate.clone()) {
-                    break candidate;
-                }
-            };
-            if let Some(slot) = finals.get_mut(repeat) {
-                *slot = Some(unique);
-            }
+    let Repeats { groups, repaired } = repeats(&wanted);
+    for indices in &groups {
+        if let Some(guid) = indices.first().and_then(|first| wanted.get(*first)) {
+            tell_repeated(guid, indices, guids, findings);
         }
     }
     wanted
         .into_iter()
-        .zip(finals)
+        .zip(repaired)
         .zip(guids)
         .filter_map(|((wanted, unique), at)| {
             let guid = unique.unwrap_or(wanted);
@@ -170,9 +150,30 @@ fn uuids(plan: &Plan, findings: &mut Findings) {
 
 /// Tells, for each seat that lies over an earlier one, the first such.
 fn overlaps(plan: &Plan, findings: &mut Findings) {
+    let (pairs, searched) = overlapping(plan);
+    for (seat, other) in pairs {
+        findings.add(
+            Code::SeatsOverlap,
+            format!("{}.position", plan.path_of(&plan.seats[seat])),
+            format!("drawn over {}", plan.path_of(&plan.seats[other])),
+        );
+    }
+    if let Some(index) = searched {
+        findings.add(
+            Code::OverlapCheckIncomplete,
+            String::new(),
+            format!("overlaps were searched among the first {index} seats only"),
+        );
+    }
+}
+
+/// Each seat that lies over an earlier one, with the first such; and how many seats were looked at,
+/// where the search was given up.
+pub(in crate::venue) fn overlapping(plan: &Plan) -> (Vec<(usize, usize)>, Option<usize>) {
+    let mut pairs = Vec::new();
     let widest = plan.seats.iter().map(|seat| seat.radius).fold(0.0, f64::max);
     if widest <= 0.0 {
-        return;
+        return (pairs, None);
     }
     let cell = widest * 2.0;
     let key = |value: f64| (value / cell).floor() as i64;
@@ -188,21 +189,11 @@ fn overlaps(plan: &Plan, findings: &mut Findings) {
             let reach = (seat.radius + other.radius) * (1.0 - OVERLAP_SLACK);
             seat.center().distance_squared(other.center()) < reach * reach
         });
-        if let Some(other) = hit {
-            findings.add(
-                Code::SeatsOverlap,
-                format!("{}.position", plan.path_of(seat)),
-                format!("drawn over {}", plan.path_of(&plan.seats[other])),
-            );
-        }
+        pairs.extend(hit.map(|other| (index, other)));
         if comparisons > MAX_COMPARISONS {
-            findings.add(
-                Code::OverlapCheckIncomplete,
-                String::new(),
-                format!("overlaps were searched among the first {index} seats only"),
-            );
-            return;
+            return (pairs, Some(index));
         }
         cells.entry((column, line)).or_default().push(index);
     }
+    (pairs, None)
 }

@@ -155,8 +155,9 @@ pub fn export(plan: &Plan) -> String {
         .collect();
     for (row, seat_nos) in plan.rows.iter().zip(&by_row) {
         if let Some(zone) = zones.get_mut(usize::from(row.section)) {
+            let words = words(plan, row, seat_nos);
             let seats = seat_nos.iter().filter_map(|seat_no| plan.seat(*seat_no));
-            zone.rows.push(row_out(row, seats.map(|seat| seat_out(plan, seat)).collect()));
+            zone.rows.push(row_out(row, words, seats.map(|seat| seat_out(plan, seat)).collect()));
         }
     }
     for area in &plan.areas {
@@ -177,11 +178,22 @@ pub fn export(plan: &Plan) -> String {
     serde_json::to_string_pretty(&out).expect("plain structs of strings and numbers always serialise into memory")
 }
 
-fn row_out<'a>(row: &'a Row, seats: Vec<SeatOut<'a>>) -> RowOut<'a> {
+/// The words for the row's seats: as written, else those that tell what all of its places are for.
+fn words<'a>(plan: &Plan, row: &'a Row, seat_nos: &[u32]) -> Option<&'a str> {
+    if row.seat_label.is_some() {
+        return row.seat_label.as_deref();
+    }
+    let mut seats = seat_nos.iter().filter_map(|seat_no| plan.seat(*seat_no));
+    let first = seats.next()?;
+    let alike = seats.all(|seat| (seat.kind, seat.restricted_view) == (first.kind, first.restricted_view));
+    if alike { first.kind.words(first.restricted_view) } else { None }
+}
+
+fn row_out<'a>(row: &'a Row, words: Option<&'a str>, seats: Vec<SeatOut<'a>>) -> RowOut<'a> {
     RowOut {
         row_number: &row.label,
         row_label: row.row_label.as_deref(),
-        seat_label: row.seat_label.as_deref(),
+        seat_label: words,
         row_number_position: row.number_position.map(|position| match position {
             RowNumberPosition::Start => "start",
             RowNumberPosition::End => "end",
@@ -254,8 +266,10 @@ pub fn losses(plan: &Plan) -> Vec<Finding> {
         let message = "set aside at import; the format has no place for it";
         Finding::new(Code::UnknownProperty, kept.path.clone(), message)
     });
+    let by_row = plan.seats_by_row();
+    let words: Vec<_> = plan.rows.iter().zip(&by_row).map(|(row, seats)| words(plan, row, seats)).collect();
     let kinds = plan.seats.iter().filter_map(|seat| {
-        let words = plan.rows.get(seat.row as usize)?.seat_label.as_deref();
+        let words = *words.get(seat.row as usize)?;
         (kind_in_words(words) != (seat.kind, seat.restricted_view)).then(|| {
             let message = "the row's seat_label does not tell what the place is for";
             Finding::new(Code::UnknownValue, plan.path_of(seat), message)

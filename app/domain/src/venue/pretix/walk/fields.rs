@@ -7,11 +7,7 @@ use super::super::node::{At, Node};
 use super::Walk;
 use crate::venue::finding::Code;
 use crate::venue::geometry::Point;
-use crate::venue::plan::{Kept, MAX_COORDINATE, MAX_TEXT_BYTES};
-
-/// Steps a plan unit is divided into. Rounding to them removes the noise of drawing programs
-/// (7.7e-13) and makes export and import exact inverses, whatever the decimal reader does.
-const STEPS_PER_UNIT: f64 = 1_000_000.0;
+use crate::venue::plan::{Kept, MAX_COORDINATE, MAX_TEXT_BYTES, stepped};
 
 /// The properties of an object.
 #[derive(Clone, Copy)]
@@ -157,8 +153,7 @@ impl Walk<'_> {
             self.add(Code::NumberOutOfRange, &at, format!("{value} is beyond {MAX_COORDINATE}"));
             return None;
         }
-        // Adding zero turns a negative zero into the plain one.
-        Some((value * STEPS_PER_UNIT).round() / STEPS_PER_UNIT + 0.0)
+        Some(stepped(value))
     }
 
     /// A required number without a default.
