@@ -26,7 +26,6 @@ mod keys;
 mod scripts;
 mod seats;
 
-pub(crate) use desk::SaleRead;
 pub(crate) use keys::Keys;
 pub(crate) use seats::{HoldAnswer, LOG_BATCH, LogEntry, PayAnswer, RedisSeats, ShortAnswer, read_log};
 

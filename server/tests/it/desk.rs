@@ -225,7 +225,8 @@ async fn each_role_does_its_own_at_the_desk_and_what_it_sets_reaches_the_running
     ] {
         assert_eq!(ask(&arena, who, "desk", &[]).await.status, read);
         assert_eq!(ask(&arena, who, "series", &[("language", "en")]).await.status, read);
-        for (function, further) in [("open", &[][..]), ("pause", &[]), ("resume", &[]), ("close", &[]), ("rate", &rate)] {
+        for (function, further) in [("open", &[][..]), ("pause", &[]), ("resume", &[]), ("close", &[]), ("rate", &rate)]
+        {
             assert_eq!(ask(&arena, who, function, further).await.code(), control, "{function}");
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::backend::Backend;
 use crate::catalog::{Sale, zoned};
-use crate::error::{Error, Result, not_found, refuse};
+use crate::error::{Result, not_found, refuse};
 use crate::organizer::Member;
 use crate::postgres::{desk as rows, detached, log};
 use crate::work::guardian;
@@ -13,7 +13,7 @@ use domain::account::Session;
 use domain::hold::SeatState;
 use domain::organizer::Action;
 use domain::organizer::desk::{
-    DeskSeries, DeskView, MINUTE_MS, MINUTES_MAX, MinutePoint, POINTS_MAX, Readiness, Sample, SaleChange, SaleSettings,
+    DeskSeries, DeskView, MINUTE_MS, MINUTES_MAX, MinutePoint, POINTS_MAX, Readiness, SaleChange, SaleSettings, Sample,
     SeatCounts, SeriesPoint, ZoneSales, by_minute, thin, waiting,
 };
 use domain::{Code, Millis, Money, PerformanceId};
@@ -146,12 +146,7 @@ impl Backend {
     /// # Errors
     /// `not_found` for another organization's performance; `forbidden` by role; `wrong_state` when
     /// the sale does not stand as expected; `invalid_input` names the number.
-    pub async fn change_sale(
-        self: &Arc<Self>,
-        session: &Session,
-        id: PerformanceId,
-        change: SaleChange,
-    ) -> Result<()> {
+    pub async fn change_sale(self: &Arc<Self>, session: &Session, id: PerformanceId, change: SaleChange) -> Result<()> {
         let member = self.member(session, Action::RunSale).await?;
         self.own(&member, id).await?;
         self.change_sale_as(&member, id, change).await

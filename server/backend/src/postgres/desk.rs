@@ -1,6 +1,6 @@
 //! The numbers of the on-sale desk, samples of sales, and the settings of a running sale.
 
-use domain::organizer::desk::{MinuteSum, Sample, SaleSettings};
+use domain::organizer::desk::{MinuteSum, SaleSettings, Sample};
 use domain::{Millis, OrganizationId, PerformanceId};
 use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row as _};
@@ -34,10 +34,7 @@ pub(crate) async fn is_of(
 }
 
 /// The settings of a sale, locked until the transaction ends.
-pub(crate) async fn lock_settings(
-    db: impl PgExecutor<'_>,
-    id: PerformanceId,
-) -> sqlx::Result<Option<SaleSettings>> {
+pub(crate) async fn lock_settings(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<Option<SaleSettings>> {
     let row = sqlx::query(
         "select opens_ms, closes_ms, paused, release_per_min, shoppers_max from performances where id = $1 for update",
     )
@@ -127,11 +124,7 @@ const OWED: &str = "
             join ledger_entries l on l.source = 'refund:' || r.id and l.account = 'organizer_payable')";
 
 /// Captured minus refunded, in all and since an instant, in minor units.
-pub(crate) async fn revenue(
-    db: impl PgExecutor<'_>,
-    id: PerformanceId,
-    since: Millis,
-) -> sqlx::Result<(i64, i64)> {
+pub(crate) async fn revenue(db: impl PgExecutor<'_>, id: PerformanceId, since: Millis) -> sqlx::Result<(i64, i64)> {
     let row = sqlx::query(sqlx::AssertSqlSafe(format!(
         "{OWED} select coalesce(sum(minor), 0)::bigint as total,
             coalesce(sum(minor) filter (where at_ms > $2), 0)::bigint as recent from owed"
@@ -161,11 +154,7 @@ pub(crate) async fn revenue_by_zone(db: impl PgExecutor<'_>, id: PerformanceId) 
 }
 
 /// Orders paid and money captured by minute of the clock; minutes without either are absent.
-pub(crate) async fn minutes(
-    db: impl PgExecutor<'_>,
-    id: PerformanceId,
-    since: Millis,
-) -> sqlx::Result<Vec<MinuteSum>> {
+pub(crate) async fn minutes(db: impl PgExecutor<'_>, id: PerformanceId, since: Millis) -> sqlx::Result<Vec<MinuteSum>> {
     sqlx::query(sqlx::AssertSqlSafe(format!(
         "{OWED}, sums as (
             select at_ms / 60000 as minute, 0 as orders, minor from owed where at_ms >= $2

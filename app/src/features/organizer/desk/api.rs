@@ -62,9 +62,8 @@ pub async fn sale_series(
 ) -> Result<Charts, AppError> {
     use crate::context;
     let id = performance_id(&performance)?;
-    let lang = language
-        .parse()
-        .map_err(|_| AppError::new(domain::Code::InvalidInput, "language: en or zh is expected"))?;
+    let lang =
+        language.parse().map_err(|_| AppError::new(domain::Code::InvalidInput, "language: en or zh is expected"))?;
     let series = context::backend()?.desk_series(&context::session()?, id, MINUTES).await?;
     Ok(super::chart::charts(lang, &series))
 }

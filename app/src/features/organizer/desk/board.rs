@@ -7,12 +7,7 @@ use super::{
     polling,
 };
 use crate::clock::{ServerClock, use_clock};
-use crate::components::{
-    countdown::Countdown,
-    icon::Icon,
-    notice::Remark,
-    phase::PhaseLabel,
-};
+use crate::components::{countdown::Countdown, icon::Icon, notice::Remark, phase::PhaseLabel};
 use crate::features::organizer::frame::may;
 use crate::format;
 use crate::i18n::td_string;

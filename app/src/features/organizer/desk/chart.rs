@@ -205,7 +205,8 @@ mod tests {
         };
         let minute = |i: i64| {
             let at = START + i * MINUTE_MS;
-            let sum = MinuteSum { at: Millis(at), orders: u32::try_from(i % 7).unwrap(), revenue_minor: i * 12_345 - 500 };
+            let sum =
+                MinuteSum { at: Millis(at), orders: u32::try_from(i % 7).unwrap(), revenue_minor: i * 12_345 - 500 };
             MinutePoint { time: time(at), sum }
         };
         DeskSeries {

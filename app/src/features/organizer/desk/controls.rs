@@ -116,8 +116,7 @@ pub(super) fn Controls(state: State) -> impl IntoView {
         }
     };
     let stands = Memo::new(move |_| state.view.with(|view| (view.phase, view.settings.paused)));
-    let (rate, most) =
-        state.view.with_untracked(|view| (view.settings.rate_per_min, view.settings.shoppers_max));
+    let (rate, most) = state.view.with_untracked(|view| (view.settings.rate_per_min, view.settings.shoppers_max));
     view! {
         <section class="desk-controls" aria-labelledby="desk-controls-title">
             <h2 id="desk-controls-title">{td_string!(lang, desk.controls)}</h2>
@@ -243,8 +242,7 @@ fn Confirmation(state: State, actions: Actions) -> impl IntoView {
 #[component]
 fn Question(state: State, actions: Actions, ask: Ask) -> impl IntoView {
     let lang = lang();
-    let (rate, most) =
-        state.view.with_untracked(|view| (view.settings.rate_per_min, view.settings.shoppers_max));
+    let (rate, most) = state.view.with_untracked(|view| (view.settings.rate_per_min, view.settings.shoppers_max));
     let change = |from: u32, to: u32| {
         td_string!(lang, desk.from_to, from = format::number(from), to = format::number(to)).to_string()
     };
@@ -261,13 +259,16 @@ fn Question(state: State, actions: Actions, ask: Ask) -> impl IntoView {
     let form = match ask {
         Ask::Open => view! { <ActionForm action=actions.open><Confirm state numbers=None/></ActionForm> }.into_any(),
         Ask::Pause => view! { <ActionForm action=actions.pause><Confirm state numbers=None/></ActionForm> }.into_any(),
-        Ask::Resume => view! { <ActionForm action=actions.resume><Confirm state numbers=None/></ActionForm> }.into_any(),
+        Ask::Resume => {
+            view! { <ActionForm action=actions.resume><Confirm state numbers=None/></ActionForm> }.into_any()
+        }
         Ask::Close => view! { <ActionForm action=actions.close><Confirm state numbers=None/></ActionForm> }.into_any(),
         Ask::Rate(to) => {
             view! { <ActionForm action=actions.rate><Confirm state numbers=Some((rate, to))/></ActionForm> }.into_any()
         }
         Ask::Maximum(to) => {
-            view! { <ActionForm action=actions.maximum><Confirm state numbers=Some((most, to))/></ActionForm> }.into_any()
+            view! { <ActionForm action=actions.maximum><Confirm state numbers=Some((most, to))/></ActionForm> }
+                .into_any()
         }
     };
     let refusal = Signal::derive(move || actions.outcomes().into_iter().flatten().find_map(Result::err));
