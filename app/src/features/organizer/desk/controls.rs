@@ -102,7 +102,11 @@ impl Actions {
 pub(super) fn Controls(state: State) -> impl IntoView {
     let lang = lang();
     let (actions, alive) = (Actions::new(), Alive::until_cleanup());
-    let refusal = Signal::derive(move || actions.outcomes().into_iter().flatten().find_map(Result::err));
+    // While the confirmation is shown it says so itself.
+    let refusal = Signal::derive(move || {
+        let refused = actions.outcomes().into_iter().flatten().find_map(Result::err);
+        refused.filter(|_| state.asked.with(Option::is_none))
+    });
     Effect::new(move |_| {
         if actions.outcomes().into_iter().flatten().any(|outcome| outcome.is_ok()) {
             state.asked.set(None);

@@ -15,6 +15,8 @@ use leptos_i18n::Locale as _;
 const POLL_MS: u32 = 1_000;
 /// The longest wait after failures.
 const POLL_MAX_MS: u32 = 15_000;
+/// Two processes that answer in turn differ by less; more is a clock that was exchanged.
+const BEHIND_MAX_MS: i64 = 5_000;
 /// The charts come with every so many polls: they gain a sample in that time.
 const CHARTS_EVERY: u32 = 5;
 
@@ -67,7 +69,8 @@ async fn poll(state: State, alive: &Alive) -> bool {
     let Ok(fresh) = answer else { return false };
     state.clock.observe(fresh.now, sent_ms, browser::monotonic_ms());
     // Two processes may answer in turn: time doesn't run backwards.
-    if state.view.with_untracked(|shown| shown.now <= fresh.now) {
+    let behind_ms = state.view.with_untracked(|shown| fresh.now.until(shown.now));
+    if behind_ms == 0 || behind_ms > BEHIND_MAX_MS {
         state.view.set(fresh);
     }
     true
