@@ -101,6 +101,13 @@ create table sale_samples (
     primary key (performance_id, at_ms)
 );
 
+-- Prunes them by age.
+create index sale_samples_at on sale_samples (at_ms);
+
+-- Raised by each change of a running sale, so that a process that still knows older settings never
+-- writes them over newer ones.
+alter table performances add column settings_version bigint not null default 0;
+
 create index orders_performance on orders (performance_id, created_ms desc);
 create index orders_paid on orders (performance_id, paid_ms) where paid_ms is not null;
 

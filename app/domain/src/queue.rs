@@ -125,6 +125,21 @@ pub enum Phase {
     Ended,
 }
 
+impl Phase {
+    /// The phase at an instant, of a sale that was published.
+    pub fn at(now: Millis, opens: Millis, closes: Millis, paused: bool) -> Self {
+        if now < opens {
+            Self::Lobby
+        } else if now >= closes {
+            Self::Ended
+        } else if paused {
+            Self::Paused
+        } else {
+            Self::Open
+        }
+    }
+}
+
 /// The polled object: the same for everybody, cacheable for a second.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueStatus {

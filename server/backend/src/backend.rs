@@ -83,6 +83,8 @@ pub struct Backend {
     pub(crate) sales: Mutex<HashMap<PerformanceId, crate::catalog::CachedSale>>,
     /// Seats of plans: immutable, so read once.
     pub(crate) plans: Mutex<HashMap<PlanId, Arc<crate::catalog::PlanSeats>>>,
+    /// The on-sale desks that somebody looks at.
+    pub(crate) desks: crate::organizer::Desks,
     /// One hub for each performance that somebody watches.
     pub(crate) live: Live,
     /// Sessions that were revoked while their cookies may still look fresh.
@@ -120,6 +122,7 @@ impl Backend {
             provider,
             sales: Mutex::default(),
             plans: Mutex::default(),
+            desks: crate::organizer::Desks::default(),
             live: Live::default(),
             revoked: RwLock::default(),
             hashing: Semaphore::new(HASHES_AT_ONCE),

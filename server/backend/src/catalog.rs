@@ -59,15 +59,7 @@ impl Sale {
 }
 
 fn phase(row: &rows::PerformanceRow, now: Millis) -> Phase {
-    if now < row.opens {
-        Phase::Lobby
-    } else if now >= row.closes {
-        Phase::Ended
-    } else if row.paused {
-        Phase::Paused
-    } else {
-        Phase::Open
-    }
+    Phase::at(now, row.opens, row.closes, row.paused)
 }
 
 /// An instant as people in a zone read it.

@@ -145,7 +145,8 @@ impl Backend {
         let candidates = match written {
             Some(row) if row.account != account => return Ok(None),
             Some(row) => vec![row.performance],
-            None => crate::postgres::catalog::on_sale(&self.pg, self.now()).await?,
+            // A hold that was taken just before the end of its sale may still be paid.
+            None => crate::postgres::catalog::on_sale(&self.pg, self.now().plus(-crate::work::AFTER_SALE_MS)).await?,
         };
         for performance in candidates {
             let sale = self.sale(performance).await?;

@@ -12,4 +12,5 @@ mod pricing;
 mod search;
 
 pub use access::Member;
+pub(crate) use desk::Desks;
 pub use making::{NewEvent, NewPerformance, StoredPlan};

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! sa:1:{p<id>}:epoch     string  present only when the state below is complete; equal to Postgres's
-//!              meta      hash    opens, closes, limit, ttl, version, max, paused, serving, term, run
+//!              meta      hash    opens, closes, limit, ttl, version, max, paused, settings, serving, term, run
 //!              seats     string  one byte a seat: 0 available, 1 held, 2 sold, 3 blocked
 //!              owner     hash    seat → hold, for held and sold seats only
 //!              holds     hash    hold → JSON {a account, s seats, n count, v price version, c created,
@@ -14,13 +14,14 @@
 //!              log       stream  every change, in order: read by the order writer and the hubs
 //!              tombs     zset    ended hold → when it may be forgotten
 //! sa:1:{q<id>}:places    hash    account (16 bytes) → arrival number
-//!              queue     hash    opens, closes, next, lobby
+//!              queue     hash    opens, closes, settings, next, lobby
 //! ```
 //!
 //! Every change is one script (`lua/*.lua`), so that a reply that never arrives leaves either all of
 //! it or nothing, and repeating it is harmless. This module owns keys, scripts and their typed
 //! answers; it decides nothing and knows no SQL.
 
+mod desk;
 mod keys;
 mod scripts;
 mod seats;

@@ -6,7 +6,7 @@
 //! `for update skip locked`.
 
 mod door;
-mod guardian;
+pub(crate) mod guardian;
 mod jobs;
 mod leader;
 mod sweeper;

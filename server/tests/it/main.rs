@@ -18,6 +18,7 @@ macro_rules! eventually {
 mod accounts;
 mod arena;
 mod clocks;
+mod desk;
 mod edge;
 mod faults;
 mod holds;

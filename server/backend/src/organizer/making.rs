@@ -266,8 +266,7 @@ impl Backend {
         if !catalog::set_paused(&self.pg, id, paused).await? {
             return not_found("performance");
         }
-        self.reload_sale(id).await?;
-        Ok(())
+        self.carry_settings(id).await
     }
 
     /// Takes seats off sale, with a reason, or puts them back: all of them, or none.

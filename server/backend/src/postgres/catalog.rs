@@ -30,6 +30,8 @@ pub(crate) struct PerformanceRow {
     pub(crate) release_per_min: u32,
     pub(crate) currency: Currency,
     pub(crate) price_version: i32,
+    /// Raised by each change of what controls change: older settings never go over newer ones.
+    pub(crate) settings_version: i64,
     pub(crate) epoch: i64,
     pub(crate) draw_seed: [u8; 32],
     pub(crate) draw_commitment: Vec<u8>,
@@ -84,6 +86,7 @@ fn performance(row: &PgRow) -> sqlx::Result<PerformanceRow> {
         release_per_min: unsigned(row, "release_per_min")?,
         currency: currency(row, "currency")?,
         price_version: row.try_get("price_version")?,
+        settings_version: row.try_get("settings_version")?,
         epoch: row.try_get("epoch")?,
         draw_seed: seed.try_into().map_err(|_| bad("draw_seed", "32 bytes are expected"))?,
         draw_commitment: row.try_get("draw_commitment")?,
@@ -222,7 +225,11 @@ pub(crate) async fn insert_performance(
 /// Pauses or resumes entry.
 pub(crate) async fn set_paused(db: impl PgExecutor<'_>, id: PerformanceId, paused: bool) -> sqlx::Result<bool> {
     let done =
-        sqlx::query("update performances set paused = $2 where id = $1").bind(id.0).bind(paused).execute(db).await?;
+        sqlx::query("update performances set paused = $2, settings_version = settings_version + 1 where id = $1")
+            .bind(id.0)
+            .bind(paused)
+            .execute(db)
+            .await?;
     Ok(done.rows_affected() == 1)
 }
 

@@ -1,1 +1,233 @@
-//! Samples of sales and the numbers of the desk.
+//! The numbers of the on-sale desk, samples of sales, and the settings of a running sale.
+
+use domain::organizer::desk::{MinuteSum, SaleSettings, Sample};
+use domain::{Millis, OrganizationId, PerformanceId};
+use sqlx::postgres::PgRow;
+use sqlx::{PgExecutor, Row as _};
+
+fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
+    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
+}
+
+fn count(row: &PgRow, column: &str) -> sqlx::Result<u32> {
+    u32::try_from(row.try_get::<i64, _>(column)?).map_err(|e| bad(column, e))
+}
+
+fn small(row: &PgRow, column: &str) -> sqlx::Result<u32> {
+    u32::try_from(row.try_get::<i32, _>(column)?).map_err(|e| bad(column, e))
+}
+
+/// Whether a performance belongs to an organization, through its event.
+pub(crate) async fn is_of(
+    db: impl PgExecutor<'_>,
+    organization: OrganizationId,
+    id: PerformanceId,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar(
+        "select exists (select 1 from performances p join events e on e.id = p.event_id
+                        where p.id = $1 and e.organization_id = $2)",
+    )
+    .bind(id.0)
+    .bind(organization.0)
+    .fetch_one(db)
+    .await
+}
+
+/// The settings of a sale, locked until the transaction ends.
+pub(crate) async fn lock_settings(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<Option<SaleSettings>> {
+    let row = sqlx::query(
+        "select opens_ms, closes_ms, paused, release_per_min, shoppers_max from performances where id = $1 for update",
+    )
+    .bind(id.0)
+    .fetch_optional(db)
+    .await?;
+    row.map(|row| {
+        Ok(SaleSettings {
+            opens: Millis(row.try_get("opens_ms")?),
+            closes: Millis(row.try_get("closes_ms")?),
+            paused: row.try_get("paused")?,
+            rate_per_min: small(&row, "release_per_min")?,
+            shoppers_max: small(&row, "shoppers_max")?,
+        })
+    })
+    .transpose()
+}
+
+/// Replaces the settings that stand; `false` when others do.
+pub(crate) async fn put_settings(
+    db: impl PgExecutor<'_>,
+    id: PerformanceId,
+    old: &SaleSettings,
+    new: &SaleSettings,
+) -> sqlx::Result<bool> {
+    let small = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
+    let done = sqlx::query(
+        "update performances set opens_ms = $7, closes_ms = $8, paused = $9, release_per_min = $10, shoppers_max = $11,
+            settings_version = settings_version + 1
+         where id = $1 and opens_ms = $2 and closes_ms = $3 and paused = $4 and release_per_min = $5 and shoppers_max = $6",
+    )
+    .bind(id.0)
+    .bind(old.opens.0)
+    .bind(old.closes.0)
+    .bind(old.paused)
+    .bind(small(old.rate_per_min))
+    .bind(small(old.shoppers_max))
+    .bind(new.opens.0)
+    .bind(new.closes.0)
+    .bind(new.paused)
+    .bind(small(new.rate_per_min))
+    .bind(small(new.shoppers_max))
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Counts that change with every order.
+pub(crate) struct CountsRow {
+    pub(crate) admitted: u32,
+    pub(crate) in_payment: u32,
+    pub(crate) paid: u32,
+    /// Paid since the instant that was asked for.
+    pub(crate) paid_since: u32,
+}
+
+pub(crate) async fn counts(db: impl PgExecutor<'_>, id: PerformanceId, since: Millis) -> sqlx::Result<CountsRow> {
+    let row = sqlx::query(
+        "select (select count(*) from admissions where performance_id = $1) as admitted,
+                (select count(*) from orders where performance_id = $1 and status = 'payment_processing') as in_payment,
+                (select count(*) from orders where performance_id = $1 and paid_ms is not null
+                    and status in ('paid', 'fulfilled')) as paid,
+                (select count(*) from orders where performance_id = $1 and paid_ms > $2) as paid_since",
+    )
+    .bind(id.0)
+    .bind(since.0)
+    .fetch_one(db)
+    .await?;
+    Ok(CountsRow {
+        admitted: count(&row, "admitted")?,
+        in_payment: count(&row, "in_payment")?,
+        paid: count(&row, "paid")?,
+        paid_since: count(&row, "paid_since")?,
+    })
+}
+
+/// The ledger's entries of what the organizer is owed for the paid orders of a performance: captures
+/// are negative there, refunds positive.
+const OWED: &str = "
+    with attempt as (
+        select a.id from orders o join attempts a on a.order_id = o.id where o.performance_id = $1 and o.paid_ms is not null),
+    owed as (
+        select l.at_ms, -l.amount_minor as minor from attempt a
+            join ledger_entries l on l.source = 'capture:' || a.id and l.account = 'organizer_payable'
+        union all
+        select l.at_ms, -l.amount_minor from attempt a join refunds r on r.attempt_id = a.id
+            join ledger_entries l on l.source = 'refund:' || r.id and l.account = 'organizer_payable')";
+
+/// Captured minus refunded, in all and since an instant, in minor units.
+pub(crate) async fn revenue(db: impl PgExecutor<'_>, id: PerformanceId, since: Millis) -> sqlx::Result<(i64, i64)> {
+    let row = sqlx::query(sqlx::AssertSqlSafe(format!(
+        "{OWED} select coalesce(sum(minor), 0)::bigint as total,
+            coalesce(sum(minor) filter (where at_ms > $2), 0)::bigint as recent from owed"
+    )))
+    .bind(id.0)
+    .bind(since.0)
+    .fetch_one(db)
+    .await?;
+    Ok((row.try_get("total")?, row.try_get("recent")?))
+}
+
+/// What paid orders came to, by price zone, in minor units.
+pub(crate) async fn revenue_by_zone(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<Vec<(u8, i64)>> {
+    sqlx::query(
+        "select i.category, sum(i.amount_minor)::bigint as minor from orders o join order_items i on i.order_id = o.id
+         where o.performance_id = $1 and o.paid_ms is not null and o.status in ('paid', 'fulfilled') group by i.category",
+    )
+    .bind(id.0)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| {
+        let zone = u8::try_from(row.try_get::<i16, _>("category")?).map_err(|e| bad("category", e))?;
+        Ok((zone, row.try_get("minor")?))
+    })
+    .collect()
+}
+
+/// Orders paid and money captured by minute of the clock; minutes without either are absent.
+pub(crate) async fn minutes(db: impl PgExecutor<'_>, id: PerformanceId, since: Millis) -> sqlx::Result<Vec<MinuteSum>> {
+    sqlx::query(sqlx::AssertSqlSafe(format!(
+        "{OWED}, sums as (
+            select at_ms / 60000 as minute, 0 as orders, minor from owed where at_ms >= $2
+            union all
+            select paid_ms / 60000, 1, 0 from orders where performance_id = $1 and paid_ms >= $2)
+         select minute * 60000 as at_ms, sum(orders)::bigint as orders, sum(minor)::bigint as minor
+         from sums group by minute order by minute"
+    )))
+    .bind(id.0)
+    .bind(since.0)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| {
+        Ok(MinuteSum {
+            at: Millis(row.try_get("at_ms")?),
+            orders: count(row, "orders")?,
+            revenue_minor: row.try_get("minor")?,
+        })
+    })
+    .collect()
+}
+
+/// Adds a sample of a leader's term: one an instant, and none by a leader that was replaced.
+pub(crate) async fn insert_sample(
+    db: impl PgExecutor<'_>,
+    id: PerformanceId,
+    term: i64,
+    sample: &Sample,
+) -> sqlx::Result<bool> {
+    let small = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
+    let done = sqlx::query(
+        "insert into sale_samples (performance_id, at_ms, waiting, serving, shoppers, available, held, sold)
+         select $1, $3, $4, $5, $6, $7, $8, $9 from queue_state where performance_id = $1 and term <= $2
+         on conflict (performance_id, at_ms) do nothing",
+    )
+    .bind(id.0)
+    .bind(term)
+    .bind(sample.at.0)
+    .bind(small(sample.waiting))
+    .bind(i64::from(sample.serving))
+    .bind(small(sample.shoppers))
+    .bind(small(sample.available))
+    .bind(small(sample.held))
+    .bind(small(sample.sold))
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Forgets samples from before an instant.
+pub(crate) async fn prune_samples(db: impl PgExecutor<'_>, before: Millis) -> sqlx::Result<u64> {
+    Ok(sqlx::query("delete from sale_samples where at_ms < $1").bind(before.0).execute(db).await?.rows_affected())
+}
+
+/// The samples since an instant, by time.
+pub(crate) async fn samples(db: impl PgExecutor<'_>, id: PerformanceId, since: Millis) -> sqlx::Result<Vec<Sample>> {
+    sqlx::query("select * from sale_samples where performance_id = $1 and at_ms >= $2 order by at_ms")
+        .bind(id.0)
+        .bind(since.0)
+        .fetch_all(db)
+        .await?
+        .iter()
+        .map(|row| {
+            Ok(Sample {
+                at: Millis(row.try_get("at_ms")?),
+                waiting: small(row, "waiting")?,
+                serving: count(row, "serving")?,
+                shoppers: small(row, "shoppers")?,
+                available: small(row, "available")?,
+                held: small(row, "held")?,
+                sold: small(row, "sold")?,
+            })
+        })
+        .collect()
+}

@@ -64,6 +64,10 @@ impl Keys {
         &self.all[4]
     }
 
+    pub(crate) fn expiry(&self) -> &str {
+        &self.all[5]
+    }
+
     pub(crate) fn held_by(&self) -> &str {
         &self.all[6]
     }
@@ -76,8 +80,8 @@ impl Keys {
         &self.all[9]
     }
 
-    pub(crate) fn queue_meta(&self) -> &str {
-        &self.queue[1]
+    pub(crate) fn queue_places(&self) -> &str {
+        &self.queue[0]
     }
 }
 

@@ -26,6 +26,7 @@ pub(crate) struct Scripts {
     pub(crate) pay: Script,
     pub(crate) release: Script,
     pub(crate) serve: Script,
+    pub(crate) settings: Script,
     pub(crate) snapshot: Script,
     pub(crate) swap: Script,
     pub(crate) sweep: Script,
@@ -34,6 +35,7 @@ pub(crate) struct Scripts {
     pub(crate) join: Script,
     pub(crate) lobby: Script,
     pub(crate) queue_init: Script,
+    pub(crate) queue_settings: Script,
 }
 
 impl Scripts {
@@ -48,6 +50,7 @@ impl Scripts {
             pay: over_performance!("pay"),
             release: over_performance!("release"),
             serve: over_performance!("serve"),
+            settings: over_performance!("settings"),
             snapshot: over_performance!("snapshot"),
             swap: over_performance!("swap"),
             sweep: over_performance!("sweep"),
@@ -56,6 +59,7 @@ impl Scripts {
             join: over_queue!("join"),
             lobby: over_queue!("lobby"),
             queue_init: over_queue!("queue_init"),
+            queue_settings: over_queue!("queue_settings"),
         }
     }
 }

@@ -15,7 +15,7 @@ pub(crate) const LOG_BATCH: usize = 500;
 #[derive(Clone)]
 pub(crate) struct RedisSeats {
     connection: ConnectionManager,
-    scripts: std::sync::Arc<Scripts>,
+    pub(super) scripts: std::sync::Arc<Scripts>,
 }
 
 /// What `hold.lua` answers.
@@ -156,6 +156,11 @@ impl RedisSeats {
             call.arg(*arg);
         }
         Ok(call.invoke_async(&mut self.connection.clone()).await?)
+    }
+
+    /// The one word of a script's answer.
+    pub(super) async fn word_of(&self, script: &Script, keys: &[String], args: &[&str]) -> Result<String> {
+        Ok(word(&self.run(script, keys, args).await?))
     }
 
     async fn short(&self, script: &Script, keys: &Keys, epoch: i64, args: &[&str]) -> Result<ShortAnswer> {

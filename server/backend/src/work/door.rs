@@ -1,10 +1,14 @@
-//! The door: raises the served places at the sale's rate, and checkpoints the queue's numbers.
+//! The door: raises the served places at the sale's rate, checkpoints the queue's numbers, and takes
+//! the samples that the on-sale desk looks back on.
 
 use crate::backend::Backend;
+use crate::catalog::Sale;
 use crate::error::Result;
+use crate::postgres::desk;
 use crate::postgres::queue::{self as rows, QueueRow};
-use domain::PerformanceId;
+use domain::organizer::desk::Sample;
 use domain::queue::Phase;
+use domain::{Millis, PerformanceId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -13,6 +17,14 @@ use tokio_util::sync::CancellationToken;
 const EVERY: Duration = Duration::from_millis(250);
 /// How often the numbers are written to Postgres.
 const CHECKPOINT_EVERY: Duration = Duration::from_secs(1);
+/// How often a sample is taken: one instant for all leaders, whose rows would meet there.
+const SAMPLE_EVERY_MS: i64 = 5_000;
+/// Samples begin so long before the opening: the lobby fills in that time.
+const SAMPLES_BEFORE_MS: i64 = 3_600_000;
+/// Samples are kept so long: a month's sales can be compared.
+const SAMPLES_KEPT_MS: i64 = 30 * 24 * 3_600_000;
+/// How often older ones are forgotten.
+const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
 
 /// One performance's door, under one leader's term.
 pub(super) struct Door {
@@ -22,11 +34,14 @@ pub(super) struct Door {
     released: f64,
     last: Option<Instant>,
     written: Option<Instant>,
+    /// The instant of the last sample.
+    sampled: Millis,
+    pruned: Option<Instant>,
 }
 
 impl Door {
     pub(super) fn new(id: PerformanceId, term: i64) -> Self {
-        Self { id, term, released: 0.0, last: None, written: None }
+        Self { id, term, released: 0.0, last: None, written: None, sampled: Millis(0), pruned: None }
     }
 
     pub(super) async fn keep(mut self, backend: &Arc<Backend>, stop: &CancellationToken) {
@@ -65,6 +80,24 @@ impl Door {
             let row = QueueRow { joined: i64::from(queue.joined), lobby: queue.lobby.map(i64::from), serving };
             rows::checkpoint(&backend.pg, self.id, self.term, row).await?;
             self.written = Some(Instant::now());
+        }
+        self.sample(backend, &sale, queue.now).await
+    }
+
+    /// Takes a sample when the next one is due, from an hour before the opening to the end.
+    async fn sample(&mut self, backend: &Backend, sale: &Sale, now: Millis) -> Result<()> {
+        if self.pruned.is_none_or(|at| at.elapsed() >= PRUNE_EVERY) {
+            desk::prune_samples(&backend.pg, now.plus(-SAMPLES_KEPT_MS)).await?;
+            self.pruned = Some(Instant::now());
+        }
+        let due = Millis(now.0 - now.0.rem_euclid(SAMPLE_EVERY_MS));
+        let wanted = sale.row.opens.plus(-SAMPLES_BEFORE_MS) <= now && now <= sale.row.closes;
+        if !wanted || due <= self.sampled {
+            return Ok(());
+        }
+        if let Some(sample) = backend.sample(sale).await? {
+            desk::insert_sample(&backend.pg, self.id, self.term, &Sample { at: due, ..sample }).await?;
+            self.sampled = due;
         }
         Ok(())
     }

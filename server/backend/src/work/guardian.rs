@@ -53,7 +53,8 @@ async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
         sale = backend.reload_sale(id).await?;
     }
     if standing == Some(sale.row.epoch) && sale.row.epoch > 0 && built_by.as_deref() == Some(run.as_str()) {
-        return refresh_settings(backend, &sale).await;
+        refresh_settings(backend, &sale).await?;
+        return Ok(());
     }
     // Another run of the store may have lost its last second: refuse until it is rebuilt.
     let _: () = connection.del(sale.keys.epoch()).await?;
@@ -75,15 +76,12 @@ async fn run_id(connection: &mut redis::aio::ConnectionManager) -> Result<String
         .ok_or_else(|| Error::Broken("Redis tells no run_id".to_owned()))
 }
 
-/// Carries what the organizer changed into the running sale.
-async fn refresh_settings(backend: &Arc<Backend>, sale: &Sale) -> Result<()> {
+/// Carries what the organizer changed into the running sale; whether it has them now. Older settings
+/// than those that are there change nothing.
+pub(crate) async fn refresh_settings(backend: &Backend, sale: &Sale) -> Result<bool> {
     let row = &sale.row;
-    let fields = settings(sale);
-    let mut pipe = redis::pipe();
-    pipe.hset_multiple(sale.keys.meta(), &fields).ignore();
-    pipe.hset_multiple(sale.keys.queue_meta(), &[("opens", row.opens.0), ("closes", row.closes.0)]).ignore();
-    pipe.query_async::<()>(&mut backend.seats.connection()).await?;
-    Ok(())
+    let times = (row.opens, row.closes);
+    backend.seats.put_settings(&sale.keys, row.epoch, row.settings_version, &settings(sale), times).await
 }
 
 fn settings(sale: &Sale) -> Vec<(&'static str, String)> {
@@ -188,6 +186,7 @@ async fn stage(
     }
     pipe.set(seats, bytes).ignore();
     pipe.hset_multiple(meta, &settings(sale)).ignore();
+    pipe.hset(meta, "settings", sale.row.settings_version).ignore();
     let gap = i64::from(sale.row.release_per_min) * SERVING_GAP_S / 60;
     let serving = if serving > 0 { serving + gap } else { 0 };
     pipe.hset(meta, "serving", serving).hset(meta, "run", run).ignore();
