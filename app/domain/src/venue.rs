@@ -11,12 +11,12 @@ pub mod camera;
 pub mod finding;
 pub mod generate;
 pub mod geometry;
-#[cfg(feature = "import")]
 pub mod import;
 pub mod plan;
 pub mod pretix;
 pub mod spatial;
 pub mod static_map;
+pub mod table_export;
 
 pub use geometry::{Point, Rect, Size};
 pub use plan::{Plan, SeatLabel};

@@ -8,8 +8,12 @@ mod events;
 mod imports;
 mod making;
 mod members;
+mod pictures;
 mod pricing;
 mod search;
+mod storing;
 
 pub use access::Member;
+pub use imports::PlanFile;
+pub use pictures::PICTURE_MAX_BYTES;
 pub use making::{NewEvent, NewPerformance, StoredPlan};

@@ -1,6 +1,15 @@
 //! One way in for every format of venue file: what was read, what is wrong, what can be drawn.
 //!
-//! Owns the choice of the format and the report; each format owns its own reading.
+//! Owns the choice of the format and the report; each format owns its own reading. The types are there
+//! for pages as well; reading itself is the server's, behind the feature `import`.
+
+mod locate;
+#[cfg(feature = "import")]
+mod reading;
+
+pub use locate::locate;
+#[cfg(feature = "import")]
+pub use reading::read;
 
 use super::finding::Finding;
 use super::plan::Plan;

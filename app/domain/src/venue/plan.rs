@@ -8,6 +8,9 @@
 //! numeric row number or else row position, then numeric seat number or else seat position.
 
 mod draft;
+mod missing;
+
+pub use missing::missing_seats;
 
 pub use draft::{Draft, DraftArea, DraftRow, DraftSeat, DraftSection, PlanError, guid_fits};
 
