@@ -15,5 +15,5 @@ mod storing;
 
 pub use access::Member;
 pub use imports::PlanFile;
-pub use pictures::PICTURE_MAX_BYTES;
 pub use making::{NewEvent, NewPerformance, StoredPlan};
+pub use pictures::PICTURE_MAX_BYTES;

@@ -122,7 +122,10 @@ async fn a_real_stadium_goes_in_is_repaired_and_confirmed_and_comes_out_the_same
     }
 
     let json = arena.open(Some(&owner), &format!("/api/organizer-plan-export/{plan}.json")).await;
-    assert_eq!(json.headers["content-disposition"], "attachment; filename=\"Stadium.json\"; filename*=UTF-8''Stadium.json");
+    assert_eq!(
+        json.headers["content-disposition"],
+        "attachment; filename=\"Stadium.json\"; filename*=UTF-8''Stadium.json"
+    );
     let exported = pretix::import(&json.body, pretix::Mode::Strict).expect("what comes out is strictly valid");
     let repaired = pretix::import(STADIUM, pretix::Mode::Tolerant).unwrap();
     assert_eq!(exported.plan, repaired.plan, "and the same");
@@ -234,7 +237,8 @@ async fn whatever_is_sent_as_a_file_gets_a_clear_answer() {
     let stranger = send(&arena, None, "/api/organizer-plan-upload", "text/html", form("file", "a", b"x")).await;
     assert_eq!((stranger.status, &stranger.headers["location"]), (303, "/sign-in?next=/organizer/plans"));
 
-    let hostile: [&[u8]; 4] = [b"\xff\xfe\x00\x01garbage\x00", b"null", b"{\"name\":\"<script>alert(1)</script>\\u0000\"}", b"[[[[[[["];
+    let hostile: [&[u8]; 4] =
+        [b"\xff\xfe\x00\x01garbage\x00", b"null", b"{\"name\":\"<script>alert(1)</script>\\u0000\"}", b"[[[[[[["];
     for content in hostile {
         let id = uploaded(&arena, &owner, "<script>x</script>.json", content).await;
         let view: ImportView = import(&arena, &owner, &id).await.ok();
@@ -261,7 +265,8 @@ async fn pictures(arena: &Arena, owner: &Fan) {
     }
     let large = put(form("file", "p.png", &vec![0; 9 * 1024 * 1024])).await;
     assert_eq!((large.status, large.code()), (413, Code::TooLarge));
-    let nowhere = send(arena, Some(owner), "/api/organizer-picture-upload", "application/json", form("file", "p", &good));
+    let nowhere =
+        send(arena, Some(owner), "/api/organizer-picture-upload", "application/json", form("file", "p", &good));
     assert_eq!(nowhere.await.code(), Code::NotFound);
     assert_eq!(put(form("file", "p.png", &good)).await.status, 200);
     let picture = async || -> Option<String> {
@@ -298,7 +303,11 @@ async fn a_newer_plan_without_a_seat_that_somebody_holds_is_refused_with_its_lab
     assert_eq!(refusal.code, Code::SeatTaken);
     assert!(refusal.message.contains(&label), "{} lacks {label}", refusal.message);
     arena.give_back(&fan, held.order).await.unwrap();
-    eventually!(SOON, "the claim is gone", arena.count("select count(*) from seat_claims where performance_id = $1").await == 0);
+    eventually!(
+        SOON,
+        "the claim is gone",
+        arena.count("select count(*) from seat_claims where performance_id = $1").await == 0
+    );
     let _: PlanId = accept(&arena, &owner, &id, "1", "House", &[("confirmed", "true")]).await.ok();
     assert_eq!(arena.count("select count(*) from plans where venue = 'House'").await, 2);
     let kept = "select l.seat_count::bigint from performances p join plans l on l.id = p.plan_id where p.id = $1";

@@ -77,9 +77,8 @@ mod tests {
         let mut plan = generate::arena(generate::MIN_ARENA_SEATS, "House");
         plan.sections[0].name = "Floor, \"A\"\nleft".to_owned();
         let text = to_csv(&plan);
-        let seats = text.matches(",seat,").count()
-            + text.matches(",wheelchair,").count()
-            + text.matches(",companion,").count();
+        let seats =
+            text.matches(",seat,").count() + text.matches(",wheelchair,").count() + text.matches(",companion,").count();
         assert_eq!(seats, plan.seats.len());
         assert!(text.contains("\"Floor, \"\"A\"\"\nleft\","));
         assert!(plan.seats.iter().all(|seat| text.contains(&seat.guid)));

@@ -385,10 +385,7 @@ impl Backend {
         let found = plans::of_organization(&self.pg, member.organization, None, PLANS_LISTED_MAX).await?;
         let broken = |e: Error| sqlx::Error::Decode(e.to_string().into());
         let imports = rows::newest(&self.pg, member.organization, IMPORTS_LISTED_MAX, |at| utc(at).map_err(broken));
-        Ok(PlanList {
-            plans: found.into_iter().map(plan_row).collect::<Result<_>>()?,
-            imports: imports.await?,
-        })
+        Ok(PlanList { plans: found.into_iter().map(plan_row).collect::<Result<_>>()?, imports: imports.await? })
     }
 
     async fn own_plan(&self, session: &Session, id: PlanId) -> Result<(plans::PlanListRow, plans::Written)> {

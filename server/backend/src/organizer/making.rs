@@ -1,11 +1,11 @@
 //! The making of plans, events and performances, below roles: the demo, simulations and publishing use it.
 
+use super::storing::Prepared;
 use crate::backend::{Backend, random_bytes};
 use crate::catalog::zoned;
 use crate::error::{Error, Result, not_found, refuse};
 use crate::postgres::{accounts, catalog, detached, plans};
 use crate::redis::ShortAnswer;
-use super::storing::Prepared;
 use domain::hold::{SEATS_PER_HOLD_MAX, SeatState};
 use domain::venue::Plan;
 use domain::{Code, Currency, EventId, Millis, OrganizationId, PerformanceId, PlanId, Refusal, SeatNo};

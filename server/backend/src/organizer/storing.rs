@@ -91,8 +91,7 @@ pub(super) fn publish(dir: &Path, plan: &Plan) -> Result<String> {
     let digest = hex::encode(hash.finalize());
     std::fs::create_dir_all(dir)?;
     for (ext, content) in [("bin", map.bin.as_slice()), ("json", map.json.as_bytes())] {
-        let (brotli_path, gzip_path) =
-            (dir.join(format!("{digest}.{ext}.br")), dir.join(format!("{digest}.{ext}.gz")));
+        let (brotli_path, gzip_path) = (dir.join(format!("{digest}.{ext}.br")), dir.join(format!("{digest}.{ext}.gz")));
         if !brotli_path.exists() {
             let mut brotli = brotli::CompressorWriter::new(Vec::new(), 4096, BROTLI_QUALITY, BROTLI_WINDOW);
             brotli.write_all(content)?;

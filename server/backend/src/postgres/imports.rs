@@ -41,11 +41,7 @@ pub(crate) async fn insert(db: impl PgExecutor<'_>, row: &ImportInsert<'_>) -> s
 }
 
 /// Drops the oldest files of an organization that never became a plan, beyond so many.
-pub(crate) async fn drop_oldest(
-    db: impl PgExecutor<'_>,
-    organization: OrganizationId,
-    keep: i64,
-) -> sqlx::Result<u64> {
+pub(crate) async fn drop_oldest(db: impl PgExecutor<'_>, organization: OrganizationId, keep: i64) -> sqlx::Result<u64> {
     let done = sqlx::query(
         "delete from plan_imports where id in (
              select id from plan_imports where organization_id = $1 and plan_id is null
@@ -108,11 +104,12 @@ pub(crate) async fn lock(
     organization: OrganizationId,
     id: ImportId,
 ) -> sqlx::Result<Option<(i32, Option<PlanId>)>> {
-    let row = sqlx::query("select version, plan_id from plan_imports where id = $1 and organization_id = $2 for update")
-        .bind(id.0)
-        .bind(organization.0)
-        .fetch_optional(db)
-        .await?;
+    let row =
+        sqlx::query("select version, plan_id from plan_imports where id = $1 and organization_id = $2 for update")
+            .bind(id.0)
+            .bind(organization.0)
+            .fetch_optional(db)
+            .await?;
     row.map(|row| Ok((row.try_get("version")?, row.try_get::<Option<uuid::Uuid>, _>("plan_id")?.map(PlanId))))
         .transpose()
 }
@@ -156,11 +153,7 @@ pub(crate) async fn link(db: impl PgExecutor<'_>, id: ImportId, version: i32, pl
 }
 
 /// Forgets a file that became no plan; `false` when there is none of this organization.
-pub(crate) async fn delete(
-    db: impl PgExecutor<'_>,
-    organization: OrganizationId,
-    id: ImportId,
-) -> sqlx::Result<bool> {
+pub(crate) async fn delete(db: impl PgExecutor<'_>, organization: OrganizationId, id: ImportId) -> sqlx::Result<bool> {
     let done = sqlx::query("delete from plan_imports where id = $1 and organization_id = $2 and plan_id is null")
         .bind(id.0)
         .bind(organization.0)
@@ -225,11 +218,7 @@ pub(crate) async fn places(
     .await?
     .iter()
     .map(|row| {
-        Ok(Place {
-            venue: row.try_get("venue")?,
-            city: row.try_get("city")?,
-            time_zone: row.try_get("time_zone")?,
-        })
+        Ok(Place { venue: row.try_get("venue")?, city: row.try_get("city")?, time_zone: row.try_get("time_zone")? })
     })
     .collect()
 }

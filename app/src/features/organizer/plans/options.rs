@@ -19,9 +19,10 @@ pub(super) fn Choose(
     let lang = lang();
     let value = recheck.value();
     // The columns are those of the present reading: read otherwise, the headers are others.
+    let open = view.state == ImportState::Refused;
     let columns = view.table.clone().map(|table| view! { <Columns view=view.clone() table recheck/> });
     view! {
-        <details class="plans-options" open=view.state == ImportState::Refused data-testid="options">
+        <details class="plans-options" open=open data-testid="options">
             <summary>{td_string!(lang, plans.options)}</summary>
             <Said error=Signal::derive(move || value.get().and_then(Result::err))/>
             <ActionForm action=recheck attr:class="form">
@@ -188,29 +189,28 @@ fn column_name(lang: Locale, ours: &str) -> &'static str {
 #[component]
 fn Columns(view: ImportView, table: Table, recheck: ServerAction<RecheckImport>) -> impl IntoView {
     let lang = lang();
-    let chosen = |ours: &Option<String>| {
-        COLUMNS
+    let heads = table.headers.into_iter().zip(table.columns).enumerate().map(|(index, (header, ours))| {
+        let chosen = COLUMNS
             .into_iter()
             .map(|name| choice(name, column_name(lang, name), ours.as_deref() == Some(name)))
-            .collect_view()
-    };
-    let heads = table.headers.iter().zip(&table.columns).enumerate().map(|(index, (header, ours))| {
+            .collect_view();
         view! {
             <th scope="col">
                 <label class="field">
                     <span>{header.clone()}</span>
                     <select name=format!("choices[columns][{index}][ours]") data-testid="column">
                         {choice("", td_string!(lang, plans.set_aside), ours.is_none())}
-                        {chosen(ours)}
+                        {chosen}
                     </select>
                 </label>
-                <input type="hidden" name=format!("choices[columns][{index}][header]") value=header.clone()/>
+                <input type="hidden" name=format!("choices[columns][{index}][header]") value=header/>
             </th>
         }
     });
-    let lines = table.sample.iter().map(|line| {
-        view! { <tr>{line.iter().map(|cell| view! { <td>{cell.clone()}</td> }).collect_view()}</tr> }
+    let lines = table.sample.into_iter().map(|line| {
+        view! { <tr>{line.into_iter().map(|cell| view! { <td>{cell}</td> }).collect_view()}</tr> }
     });
+    let (heads, lines) = (heads.collect_view(), lines.collect_view());
     let separator = SEPARATORS.into_iter().find(|(_, sign)| Some(*sign) == view.options.separator);
     view! {
         <ActionForm action=recheck attr:class="form">
@@ -223,8 +223,8 @@ fn Columns(view: ImportView, table: Table, recheck: ServerAction<RecheckImport>)
             <p class="quiet">{td_string!(lang, plans.columns_text)}</p>
             <div class="plans-scroll" tabindex="0" role="region" aria-label=td_string!(lang, plans.columns)>
                 <table class="plans-table plans-columns" data-testid="columns">
-                    <thead><tr>{heads.collect_view()}</tr></thead>
-                    <tbody>{lines.collect_view()}</tbody>
+                    <thead><tr>{heads}</tr></thead>
+                    <tbody>{lines}</tbody>
                 </table>
             </div>
             <Again recheck/>
