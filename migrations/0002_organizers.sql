@@ -32,6 +32,10 @@ create table member_invitations (
 -- The whole plan without loss, as the domain writes it; plans from before have the exchange form alone.
 alter table plans add column document text;
 create index plans_organization on plans (organization_id, created_ms desc);
+-- The same drawing with other seat ids, in another city or zone, is another plan.
+alter table plans drop constraint plans_organization_id_venue_map_digest_key;
+create unique index plans_same
+    on plans (organization_id, venue, city, time_zone, map_digest, md5(coalesce(document, source)));
 
 -- A venue file between upload and acceptance, with the choices that were made about it.
 create table plan_imports (
@@ -39,6 +43,7 @@ create table plan_imports (
     organization_id uuid not null references organizations (id),
     account_id      uuid references accounts (id),
     file_name       text not null,
+    -- Empty once it became a plan.
     content         bytea not null,
     options         jsonb not null,
     -- What the last check found; made anew whenever the options change.

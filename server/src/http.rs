@@ -6,6 +6,7 @@ mod listen;
 mod maps;
 mod plain;
 mod socket;
+mod uploads;
 
 pub use listen::serve;
 
@@ -64,6 +65,7 @@ pub fn router(state: State) -> Router {
         .route("/webhooks/sandbox", post(plain::sandbox_webhook))
         .route("/maps/{name}", get(maps::file))
         .route("/ws/performances/{id}", get(socket::upgrade))
+        .merge(uploads::routes())
         .leptos_routes_with_context(&state, generate_route_list(App), context.clone(), {
             let options = options.clone();
             move || shell(options.clone())

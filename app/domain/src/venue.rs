@@ -14,7 +14,6 @@ pub mod finding;
 pub mod generate;
 pub mod geometry;
 mod guid;
-#[cfg(feature = "import")]
 pub mod import;
 pub mod plan;
 pub mod pretix;

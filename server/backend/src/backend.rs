@@ -20,6 +20,8 @@ use tokio::sync::{Notify, Semaphore};
 
 /// Password hashes at once: each takes a core and 19 MiB for tens of milliseconds.
 const HASHES_AT_ONCE: usize = 2;
+/// Files of organizers that are read at once: the largest takes some hundreds of megabytes.
+const FILES_AT_ONCE: usize = 1;
 /// Addresses that the limiter remembers before it drops those that are idle.
 const LIMITED_ADDRESSES_MAX: usize = 50_000;
 
@@ -90,6 +92,8 @@ pub struct Backend {
     /// Sessions that were revoked while their cookies may still look fresh.
     pub(crate) revoked: RwLock<HashSet<SessionId>>,
     pub(crate) hashing: Semaphore,
+    /// Reads large files of organizers, a few at a time.
+    pub(crate) reading: Arc<Semaphore>,
     pub(crate) sign_in_limit: AddressLimit,
     /// Compared against where there is no account, so that both cases take the same time.
     pub(crate) dummy_hash: String,
@@ -126,6 +130,7 @@ impl Backend {
             live: Live::default(),
             revoked: RwLock::default(),
             hashing: Semaphore::new(HASHES_AT_ONCE),
+            reading: Arc::new(Semaphore::new(FILES_AT_ONCE)),
             sign_in_limit: AddressLimit::per_minute(config.sign_ins_per_min),
             dummy_hash: DUMMY_HASH.to_owned(),
             wake: Wake::default(),

@@ -203,6 +203,11 @@ impl Config {
     pub fn maps_dir(&self) -> PathBuf {
         self.data_dir.join("maps")
     }
+
+    /// Where pictures of events are kept.
+    pub fn pictures_dir(&self) -> PathBuf {
+        self.data_dir.join("pictures")
+    }
 }
 
 /// Secrets are never printed.

@@ -8,9 +8,13 @@ mod events;
 mod imports;
 mod making;
 mod members;
+mod pictures;
 mod pricing;
 mod search;
+mod storing;
 
 pub use access::Member;
 pub(crate) use desk::Desks;
+pub use imports::PlanFile;
 pub use making::{NewEvent, NewPerformance, StoredPlan};
+pub use pictures::PICTURE_MAX_BYTES;

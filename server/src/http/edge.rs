@@ -1,7 +1,7 @@
 //! The edge that every request passes: request id, size, origin, caller, headers, measurement.
 
 use super::errors::{failed, refuse};
-use super::{BODY_MAX_BYTES, State};
+use super::{BODY_MAX_BYTES, State, uploads};
 use app::context::{Caller, PageNonce, SESSION_COOKIE};
 use axum::extract::{ConnectInfo, Request, State as Extract};
 use axum::middleware::Next;
@@ -67,7 +67,9 @@ fn check(state: &State, request: &Request) -> Option<Response> {
         .get(header::CONTENT_LENGTH)
         .and_then(|v| v.to_str().ok())
         .and_then(|v| v.parse::<usize>().ok());
-    if length.is_some_and(|length| length > BODY_MAX_BYTES) {
+    // Where files are taken, the handler says who may send them before it bounds them.
+    let most = if uploads::takes_files(request.uri().path()) { usize::MAX } else { BODY_MAX_BYTES };
+    if length.is_some_and(|length| length > most) {
         return Some(unread(refuse(Code::TooLarge, "the body is larger than 64 KiB")));
     }
     // Bodies without a length are no form of ours, and could grow without a bound.
@@ -109,7 +111,7 @@ fn same_site(state: &State, headers: &HeaderMap) -> bool {
 }
 
 fn is_static(path: &str) -> bool {
-    ["/pkg/", "/maps/", "/fonts/", "/healthz", "/readyz", "/metrics", WEBHOOKS, "/favicon"]
+    ["/pkg/", "/maps/", "/pictures/", "/fonts/", "/healthz", "/readyz", "/metrics", WEBHOOKS, "/favicon"]
         .iter()
         .any(|prefix| path.starts_with(prefix))
         || (path.starts_with("/api/performances/") && path.ends_with("/queue/status"))

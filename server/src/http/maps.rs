@@ -1,4 +1,5 @@
-//! Static maps: files under the digest of their content, compressed when they were published.
+//! Static maps and pictures: files under the digest of their content; maps were compressed when they
+//! were published.
 
 use super::State;
 use super::errors::refuse;
@@ -6,6 +7,13 @@ use axum::extract::{Path, State as Extract};
 use axum::response::{IntoResponse, Response};
 use domain::Code;
 use http::{HeaderMap, header};
+
+/// What is named by its content never changes.
+const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+
+fn is_digest(text: &str) -> bool {
+    text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
 
 /// One file of a map, in the best form that the client takes.
 pub(super) async fn file(Extract(state): Extract<State>, Path(name): Path<String>, headers: HeaderMap) -> Response {
@@ -16,7 +24,7 @@ pub(super) async fn file(Extract(state): Extract<State>, Path(name): Path<String
         "json" => "application/json",
         _ => return missing(),
     };
-    if digest.len() != 64 || !digest.bytes().all(|b| b.is_ascii_hexdigit()) {
+    if !is_digest(digest) {
         return missing();
     }
     let path = state.backend.config().maps_dir().join(&name);
@@ -34,7 +42,7 @@ pub(super) async fn file(Extract(state): Extract<State>, Path(name): Path<String
         let Ok(content) = tokio::fs::read(full).await else { continue };
         let base = [
             (header::CONTENT_TYPE, content_type),
-            (header::CACHE_CONTROL, "public, max-age=31536000, immutable"),
+            (header::CACHE_CONTROL, IMMUTABLE),
             (header::VARY, "accept-encoding"),
         ];
         return match suffix {
@@ -43,4 +51,18 @@ pub(super) async fn file(Extract(state): Extract<State>, Path(name): Path<String
         };
     }
     missing()
+}
+
+/// One picture.
+pub(super) async fn picture(Extract(state): Extract<State>, Path(name): Path<String>) -> Response {
+    let missing = || refuse(Code::NotFound, "there is no such picture");
+    if !name.strip_suffix(".jpg").is_some_and(is_digest) {
+        return missing();
+    }
+    match tokio::fs::read(state.backend.config().pictures_dir().join(&name)).await {
+        Ok(content) => {
+            ([(header::CONTENT_TYPE, "image/jpeg"), (header::CACHE_CONTROL, IMMUTABLE)], content).into_response()
+        }
+        Err(_) => missing(),
+    }
 }

@@ -24,6 +24,7 @@ mod faults;
 mod holds;
 mod live;
 mod payments;
+mod plans;
 mod production;
 mod purchase;
 mod queue;

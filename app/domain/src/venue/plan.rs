@@ -9,6 +9,9 @@
 
 mod document;
 mod draft;
+mod missing;
+
+pub use missing::missing_seats;
 
 pub(in crate::venue) use draft::stepped;
 

@@ -1,22 +1,15 @@
-//! Venue plans: upload, check, accept, export.
+//! Venue plans: upload, check, choices, acceptance, list, export.
 
-use super::frame::{Frame, Tab};
-use leptos::prelude::*;
+mod accept;
+pub mod api;
+mod findings;
+mod import;
+mod list;
+mod options;
+mod outline;
+mod plan;
+mod said;
 
-/// A page.
-#[component]
-pub fn PlansPage() -> impl IntoView {
-    view! { <Frame tab=Tab::Plans>{|| ()}</Frame> }
-}
-
-/// A page.
-#[component]
-pub fn PlanPage() -> impl IntoView {
-    view! { <Frame tab=Tab::Plans>{|| ()}</Frame> }
-}
-
-/// A page.
-#[component]
-pub fn ImportPage() -> impl IntoView {
-    view! { <Frame tab=Tab::Plans>{|| ()}</Frame> }
-}
+pub use import::ImportPage;
+pub use list::PlansPage;
+pub use plan::PlanPage;

@@ -1,22 +1,16 @@
 //! The making of plans, events and performances, below roles: the demo, simulations and publishing use it.
 
+use super::storing::Prepared;
 use crate::backend::{Backend, random_bytes};
 use crate::catalog::zoned;
 use crate::error::{Error, Result, not_found, refuse};
 use crate::postgres::{accounts, catalog, detached, plans};
 use crate::redis::ShortAnswer;
 use domain::hold::{SEATS_PER_HOLD_MAX, SeatState};
-use domain::venue::{Plan, plan::Kind, pretix, static_map};
+use domain::venue::Plan;
 use domain::{Code, Currency, EventId, Millis, OrganizationId, PerformanceId, PlanId, Refusal, SeatNo};
-use sha2::{Digest as _, Sha256};
-use std::io::Write as _;
-use std::path::Path;
 use std::sync::Arc;
 
-/// Compression of published maps: done once, read a million times.
-const BROTLI_QUALITY: u32 = 9;
-/// Window of that compression, as a power of two: the map fits into it.
-const BROTLI_WINDOW: u32 = 22;
 /// Longest name of an event, an artist or a venue, in characters.
 const NAME_MAX_CHARS: usize = 120;
 /// Longest description, in characters.
@@ -71,7 +65,7 @@ pub struct NewPerformance {
     pub prices: Vec<(u8, i64)>,
 }
 
-fn invalid<T>(message: impl Into<String>) -> Result<T> {
+pub(super) fn invalid<T>(message: impl Into<String>) -> Result<T> {
     refuse(Code::InvalidInput, message)
 }
 
@@ -79,6 +73,16 @@ fn check_text(field: &str, text: &str, most: usize) -> Result<()> {
     let count = text.chars().count();
     if count == 0 || count > most || text.chars().any(|c| c.is_control() && c != '\n') {
         return invalid(format!("{field}: 1 to {most} characters without control characters are expected"));
+    }
+    Ok(())
+}
+
+/// Refuses a place that no plan may have.
+pub(super) fn check_place(venue: &str, city: &str, time_zone: &str) -> Result<()> {
+    check_text("venue", venue, NAME_MAX_CHARS)?;
+    check_text("city", city, NAME_MAX_CHARS)?;
+    if zoned(Millis(0), time_zone).is_err() {
+        return invalid(format!("time_zone: `{time_zone}` is not a zone such as Europe/Berlin"));
     }
     Ok(())
 }
@@ -105,47 +109,16 @@ impl Backend {
         city: &str,
         time_zone: &str,
     ) -> Result<StoredPlan> {
-        check_text("venue", venue, NAME_MAX_CHARS)?;
-        check_text("city", city, NAME_MAX_CHARS)?;
-        if zoned(Millis(0), time_zone).is_err() {
-            return invalid(format!("time_zone: `{time_zone}` is not a zone such as Europe/Berlin"));
-        }
-        let dir = self.config.maps_dir();
-        let (digest, plan) = tokio::task::spawn_blocking(move || publish(&dir, &plan).map(|digest| (digest, plan)))
-            .await
-            .map_err(|e| Error::Broken(format!("publishing ended early: {e}")))??;
+        check_place(venue, city, time_zone)?;
+        let prepared = Prepared::new(&self.config.maps_dir(), plan).await?;
         let this = Arc::clone(self);
         let (venue, city, time_zone) = (venue.to_owned(), city.to_owned(), time_zone.to_owned());
         detached(async move {
-            let source = pretix::export(&plan);
-            let names = |index: u32| plan.rows.get(index as usize).map(|row| row.label.clone()).unwrap_or_default();
-            let insert = plans::PlanInsert {
-                id: PlanId(uuid::Uuid::now_v7()),
-                organization,
-                venue: &venue,
-                city: &city,
-                time_zone: &time_zone,
-                map_digest: &digest,
-                source: &source,
-                categories: plan.categories.iter().map(|c| c.name.clone()).collect(),
-                sections_no: plan.seats.iter().map(|s| i16::try_from(s.section).unwrap_or(i16::MAX)).collect(),
-                sections: plan
-                    .seats
-                    .iter()
-                    .map(|s| plan.sections.get(usize::from(s.section)).map(|s| s.name.clone()).unwrap_or_default())
-                    .collect(),
-                rows_no: plan.seats.iter().map(|s| i32::try_from(s.row).unwrap_or(i32::MAX)).collect(),
-                rows: plan.seats.iter().map(|s| names(s.row)).collect(),
-                labels: plan.seats.iter().map(|s| s.label.clone()).collect(),
-                seat_categories: plan.seats.iter().map(|s| i16::from(s.category)).collect(),
-                accessible: plan.seats.iter().map(|s| matches!(s.kind, Kind::Wheelchair | Kind::Companion)).collect(),
-                standing: plan.seats.iter().map(|s| s.kind == Kind::Standing).collect(),
-                now: this.now(),
-            };
+            let insert = prepared.insert(organization, &venue, &city, &time_zone, this.now());
             let mut tx = this.pg.begin().await?;
             let id = plans::insert(&mut tx, &insert).await?;
             tx.commit().await?;
-            Ok(StoredPlan { id, map_digest: digest.clone(), seats: plan.seats.len() })
+            Ok(StoredPlan { id, map_digest: prepared.map_digest.clone(), seats: prepared.plan.seats.len() })
         })
         .await
     }
@@ -303,35 +276,4 @@ impl Backend {
         }
         Ok(())
     }
-}
-
-/// Writes the static map under the digest of its content, each file beside its compressed forms.
-fn publish(dir: &Path, plan: &Plan) -> Result<String> {
-    let map = static_map::encode(plan);
-    let mut hash = Sha256::new();
-    hash.update(&map.bin);
-    hash.update(map.json.as_bytes());
-    let digest = hex::encode(hash.finalize());
-    std::fs::create_dir_all(dir)?;
-    for (ext, content) in [("bin", map.bin.as_slice()), ("json", map.json.as_bytes())] {
-        write_once(&dir.join(format!("{digest}.{ext}")), content)?;
-        let mut brotli = brotli::CompressorWriter::new(Vec::new(), 4096, BROTLI_QUALITY, BROTLI_WINDOW);
-        brotli.write_all(content)?;
-        write_once(&dir.join(format!("{digest}.{ext}.br")), &brotli.into_inner())?;
-        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
-        gzip.write_all(content)?;
-        write_once(&dir.join(format!("{digest}.{ext}.gz")), &gzip.finish()?)?;
-    }
-    Ok(digest)
-}
-
-/// Content-addressed files never change: what is there is right. A crash leaves a temporary file only.
-fn write_once(path: &Path, content: &[u8]) -> Result<()> {
-    if path.exists() {
-        return Ok(());
-    }
-    let temporary = path.with_extension(format!("tmp{}", std::process::id()));
-    std::fs::write(&temporary, content)?;
-    std::fs::rename(&temporary, path)?;
-    Ok(())
 }

@@ -280,3 +280,32 @@ pub(crate) async fn raise_epoch(db: impl PgExecutor<'_>, id: PerformanceId, from
         .fetch_optional(db)
         .await
 }
+
+/// Whether an event is the organization's.
+pub(crate) async fn owns_event(
+    db: impl PgExecutor<'_>,
+    organization: OrganizationId,
+    event: EventId,
+) -> sqlx::Result<bool> {
+    sqlx::query_scalar("select exists (select 1 from events where id = $1 and organization_id = $2)")
+        .bind(event.0)
+        .bind(organization.0)
+        .fetch_one(db)
+        .await
+}
+
+/// Names the picture of an organization's event, or takes it away; `false` when there is no such event.
+pub(crate) async fn set_picture(
+    db: impl PgExecutor<'_>,
+    organization: OrganizationId,
+    event: EventId,
+    digest: Option<&str>,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query("update events set picture = $3 where id = $1 and organization_id = $2")
+        .bind(event.0)
+        .bind(organization.0)
+        .bind(digest)
+        .execute(db)
+        .await?;
+    Ok(done.rows_affected() == 1)
+}

@@ -1,6 +1,6 @@
 //! Venue plans and their seats.
 
-use domain::{Millis, OrganizationId, PlanId};
+use domain::{Millis, OrganizationId, PlanId, SeatNo};
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, PgExecutor, Row as _};
 
@@ -13,6 +13,8 @@ pub(crate) struct PlanInsert<'a> {
     pub(crate) time_zone: &'a str,
     pub(crate) map_digest: &'a str,
     pub(crate) source: &'a str,
+    /// The plan without loss, where it can be written so.
+    pub(crate) document: Option<&'a str>,
     pub(crate) categories: Vec<String>,
     pub(crate) sections_no: Vec<i16>,
     pub(crate) sections: Vec<String>,
@@ -25,21 +27,13 @@ pub(crate) struct PlanInsert<'a> {
     pub(crate) now: Millis,
 }
 
-/// Adds a plan with all its seats, or finds the same one.
+/// Adds a plan with all its seats, or finds the same one: the same drawing, seat ids, venue, city and zone.
 pub(crate) async fn insert(db: &mut PgConnection, plan: &PlanInsert<'_>) -> sqlx::Result<PlanId> {
-    let same: Option<uuid::Uuid> =
-        sqlx::query_scalar("select id from plans where organization_id = $1 and venue = $2 and map_digest = $3")
-            .bind(plan.organization.0)
-            .bind(plan.venue)
-            .bind(plan.map_digest)
-            .fetch_optional(&mut *db)
-            .await?;
-    if let Some(id) = same {
-        return Ok(PlanId(id));
-    }
-    sqlx::query(
-        "insert into plans (id, organization_id, venue, city, time_zone, map_digest, seat_count, source, created_ms)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+    let added = sqlx::query(
+        "insert into plans
+             (id, organization_id, venue, city, time_zone, map_digest, seat_count, source, document, created_ms)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         on conflict (organization_id, venue, city, time_zone, map_digest, md5(coalesce(document, source))) do nothing",
     )
     .bind(plan.id.0)
     .bind(plan.organization.0)
@@ -49,9 +43,27 @@ pub(crate) async fn insert(db: &mut PgConnection, plan: &PlanInsert<'_>) -> sqlx
     .bind(plan.map_digest)
     .bind(i32::try_from(plan.labels.len()).unwrap_or(i32::MAX))
     .bind(plan.source)
+    .bind(plan.document)
     .bind(plan.now.0)
     .execute(&mut *db)
     .await?;
+    if added.rows_affected() == 0 {
+        let same: uuid::Uuid = sqlx::query_scalar(
+            "select id from plans
+             where organization_id = $1 and venue = $2 and city = $3 and time_zone = $4 and map_digest = $5
+                 and md5(coalesce(document, source)) = md5(coalesce($6, $7))",
+        )
+        .bind(plan.organization.0)
+        .bind(plan.venue)
+        .bind(plan.city)
+        .bind(plan.time_zone)
+        .bind(plan.map_digest)
+        .bind(plan.document)
+        .bind(plan.source)
+        .fetch_one(&mut *db)
+        .await?;
+        return Ok(PlanId(same));
+    }
     sqlx::query(
         "insert into plan_categories (plan_id, category, name)
          select $1, (n - 1)::smallint, name from unnest($2::text[]) with ordinality as c (name, n)",
@@ -145,4 +157,97 @@ pub(crate) async fn by_venue(db: impl PgExecutor<'_>, venue: &str) -> sqlx::Resu
         .fetch_optional(db)
         .await?
         .map(PlanId))
+}
+
+/// A plan in the list of its organization.
+pub(crate) struct PlanListRow {
+    pub(crate) id: PlanId,
+    pub(crate) venue: String,
+    pub(crate) city: String,
+    pub(crate) time_zone: String,
+    pub(crate) map_digest: String,
+    pub(crate) seats: u32,
+    pub(crate) performances: u32,
+    pub(crate) newest: bool,
+    pub(crate) created: Millis,
+}
+
+/// Plans of an organization, the newest first; one alone where its id is given.
+pub(crate) async fn of_organization(
+    db: impl PgExecutor<'_>,
+    organization: OrganizationId,
+    one: Option<PlanId>,
+    most: i64,
+) -> sqlx::Result<Vec<PlanListRow>> {
+    sqlx::query(
+        "select id, venue, city, time_zone, map_digest, seat_count, created_ms,
+                (select count(*) from performances f where f.plan_id = p.id) as performances,
+                not exists (select 1 from plans later where later.organization_id = p.organization_id
+                    and later.venue = p.venue and (later.created_ms, later.id) > (p.created_ms, p.id)) as newest
+         from plans p where organization_id = $1 and ($2::uuid is null or id = $2)
+         order by created_ms desc, id desc limit $3",
+    )
+    .bind(organization.0)
+    .bind(one.map(|id| id.0))
+    .bind(most)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| {
+        Ok(PlanListRow {
+            id: PlanId(row.try_get("id")?),
+            venue: row.try_get("venue")?,
+            city: row.try_get("city")?,
+            time_zone: row.try_get("time_zone")?,
+            map_digest: row.try_get("map_digest")?,
+            seats: u32::try_from(row.try_get::<i32, _>("seat_count")?).unwrap_or(0),
+            performances: u32::try_from(row.try_get::<i64, _>("performances")?).unwrap_or(u32::MAX),
+            newest: row.try_get("newest")?,
+            created: Millis(row.try_get("created_ms")?),
+        })
+    })
+    .collect()
+}
+
+/// A plan as it was stored: the exchange form, and the whole one where there is one.
+pub(crate) struct Written {
+    pub(crate) source: String,
+    pub(crate) document: Option<String>,
+}
+
+/// The written forms of a plan.
+pub(crate) async fn written(db: impl PgExecutor<'_>, id: PlanId) -> sqlx::Result<Option<Written>> {
+    sqlx::query("select source, document from plans where id = $1")
+        .bind(id.0)
+        .fetch_optional(db)
+        .await?
+        .map(|row| Ok(Written { source: row.try_get("source")?, document: row.try_get("document")? }))
+        .transpose()
+}
+
+/// Seats of a venue's plans that somebody holds or has bought for a performance that is still to come or
+/// still sold, by plan and number, each once.
+pub(crate) async fn taken_seats(
+    db: impl PgExecutor<'_>,
+    organization: OrganizationId,
+    venue: &str,
+    now: Millis,
+) -> sqlx::Result<Vec<(PlanId, SeatNo)>> {
+    sqlx::query(
+        "select distinct p.id, c.seat_no
+         from plans p join performances f on f.plan_id = p.id join seat_claims c on c.performance_id = f.id
+         where p.organization_id = $1 and p.venue = $2 and greatest(f.starts_ms, f.closes_ms) > $3
+         order by p.id, c.seat_no",
+    )
+    .bind(organization.0)
+    .bind(venue)
+    .bind(now.0)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| {
+        let seat: i32 = row.try_get("seat_no")?;
+        Ok((PlanId(row.try_get("id")?), SeatNo(u32::try_from(seat).unwrap_or(u32::MAX))))
+    })
+    .collect()
 }
