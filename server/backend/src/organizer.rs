@@ -10,6 +10,8 @@ mod making;
 mod members;
 mod pricing;
 mod search;
+mod story;
 
 pub use access::Member;
 pub use making::{NewEvent, NewPerformance, StoredPlan};
+pub use search::OrderSearch;
