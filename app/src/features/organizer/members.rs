@@ -5,7 +5,7 @@ mod audit;
 mod join;
 
 pub use audit::AuditPage;
-pub(super) use audit::Trail;
+pub(super) use audit::{Trail, action_text};
 pub use join::JoinPage;
 
 use super::frame::{Frame, Tab, role_name};
@@ -203,7 +203,7 @@ fn Lists(list: MemberList, actions: Actions) -> impl IntoView {
 fn MemberLine(member: MemberView, own: bool, actions: Actions) -> impl IntoView {
     let lang = lang();
     let MemberView { account, email, role } = member;
-    let label = td_string!(lang, organizer.role_of, email = email.clone()).to_string();
+    let label = td_string!(lang, organizer.role_of, email = email.clone());
     let row = email.clone();
     view! {
         <div class="org-row" data-testid="member" data-email=row data-role=role.as_str()>
@@ -236,9 +236,9 @@ fn InvitationLine(invitation: InvitationView, actions: Actions) -> impl IntoView
     let InvitationView { email, role, until, expired } = invitation;
     let (row, hidden) = (email.clone(), email.clone());
     let until = if expired {
-        td_string!(lang, organizer.invitation_over).to_string()
+        td_string!(lang, organizer.invitation_over).to_owned()
     } else {
-        td_string!(lang, organizer.invitation_until, until = format::moment(lang, &until)).to_string()
+        td_string!(lang, organizer.invitation_until, until = format::moment(lang, &until))
     };
     view! {
         <div class="org-row" data-testid="invitation" data-email=row>

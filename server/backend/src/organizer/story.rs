@@ -5,7 +5,7 @@ use crate::backend::Backend;
 use crate::catalog::zoned;
 use crate::error::{Result, not_found};
 use crate::postgres::story as rows;
-use crate::postgres::{audit_log, orders};
+use crate::postgres::{audit_log, detached, orders};
 use domain::account::Session;
 use domain::order::OrderItem;
 use domain::organizer::Action;
@@ -16,6 +16,7 @@ use domain::{Millis, Money, OrderId, OrganizationId, SeatNo, ZonedTime};
 use serde_json::Value;
 use sqlx::PgConnection;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Most rows of one kind: more than any order has that nobody plays with.
 const ROWS_MAX: i64 = 200;
@@ -31,13 +32,17 @@ impl Backend {
     ///
     /// # Errors
     /// `not_found`, also for another organization's order; `forbidden`.
-    pub async fn order_story(&self, session: &Session, id: OrderId) -> Result<OrderStory> {
+    pub async fn order_story(self: &Arc<Self>, session: &Session, id: OrderId) -> Result<OrderStory> {
         let member = self.member(session, Action::ReadOrders).await?;
-        let mut tx = self.pg.begin().await?;
-        rows::one_snapshot(&mut tx).await?;
-        let story = tell(&mut tx, member.organization, id).await?;
-        tx.commit().await?;
-        Ok(story)
+        let this = Arc::clone(self);
+        detached(async move {
+            let mut tx = this.pg.begin().await?;
+            rows::one_snapshot(&mut tx).await?;
+            let story = tell(&mut tx, member.organization, id).await?;
+            tx.commit().await?;
+            Ok(story)
+        })
+        .await
     }
 }
 

@@ -13,7 +13,8 @@ use leptos::prelude::*;
 use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
 use leptos_router::params::ParamsMap;
-use words::{action_text, page_of};
+pub(in crate::features::organizer) use words::action_text;
+use words::page_of;
 
 /// What the filter says for the command line.
 pub(super) const COMMAND_LINE: &str = "-";

@@ -202,8 +202,8 @@ pub(super) fn Webhooks(webhooks: Vec<StoryWebhook>, more: bool) -> impl IntoView
             {webhooks
                 .into_iter()
                 .map(|webhook| view! {
-                    <div class="story-card" data-testid="webhook" data-kind=webhook.kind.clone()>
-                        <h3><code>{webhook.kind}</code></h3>
+                    <div class="story-card" data-testid="webhook" data-kind=webhook.kind>
+                        <h3><code>{webhook.kind.clone()}</code></h3>
                         <dl class="pairs">
                             {pair(td_string!(lang, search.provider), webhook.provider)}
                             {pair(td_string!(lang, search.event), view! { <code>{webhook.event}</code> })}

@@ -59,11 +59,11 @@ fn Story(story: OrderStory) -> impl IntoView {
         notes,
         ..
     } = story;
-    let title = td_string!(lang, search.order, id = short_id(head.id)).to_string();
-    let (total, quiet) = (head.total, notes.is_empty());
+    let title = td_string!(lang, search.order, id = short_id(head.id));
+    let (total, status, quiet) = (head.total, head.status.as_str(), notes.is_empty());
     view! {
         <Title text=title/>
-        <article class="story" data-testid="order-story" data-status=head.status.as_str()>
+        <article class="story" data-testid="order-story" data-status=status>
             <Head head/>
             <div class="story-columns">
                 <section class="story-time" aria-labelledby="story-time">

@@ -1,5 +1,6 @@
 //! The words of an order's story.
 
+use super::super::members::action_text;
 use crate::components::order_status::status_text;
 use crate::format;
 use crate::i18n::{Locale, td_string};
@@ -12,23 +13,21 @@ pub(super) fn moment_text(lang: Locale, what: &What) -> String {
         What::Held => td_string!(lang, search.held).to_owned(),
         What::Step(step) => {
             td_string!(lang, search.step, from = status_text(lang, step.from), to = status_text(lang, step.to))
-                .to_string()
         }
-        What::AttemptBegan(number) => td_string!(lang, search.attempt_began, number = *number).to_string(),
-        What::Told(kind) => td_string!(lang, search.told, kind = kind.clone()).to_string(),
-        What::Applied(kind) => td_string!(lang, search.applied, kind = kind.clone()).to_string(),
+        What::AttemptBegan(number) => td_string!(lang, search.attempt_began, number = *number),
+        What::Told(kind) => td_string!(lang, search.told, kind = kind.clone()),
+        What::Applied(kind) => td_string!(lang, search.applied, kind = kind.clone()),
         What::RefundDecided(amount, reason) => {
             td_string!(lang, search.refund_decided, amount = format::money(lang, *amount), reason = reason.clone())
-                .to_string()
         }
-        What::SetAside(reason) => td_string!(lang, search.was_set_aside, reason = reason.clone()).to_string(),
-        What::Issued(count) => td_string!(lang, search.issued, count = *count).to_string(),
-        What::Revoked(count) => td_string!(lang, search.revoked, count = *count).to_string(),
-        What::MailWritten(subject) => td_string!(lang, search.mail_written, subject = subject.clone()).to_string(),
-        What::MailSent(subject) => td_string!(lang, search.mail_sent, subject = subject.clone()).to_string(),
+        What::SetAside(reason) => td_string!(lang, search.was_set_aside, reason = reason.clone()),
+        What::Issued(count) => td_string!(lang, search.issued, count = *count),
+        What::Revoked(count) => td_string!(lang, search.revoked, count = *count),
+        What::MailWritten(subject) => td_string!(lang, search.mail_written, subject = subject.clone()),
+        What::MailSent(subject) => td_string!(lang, search.mail_sent, subject = subject.clone()),
         What::Confirmed => td_string!(lang, search.map_sold).to_owned(),
         What::Released => td_string!(lang, search.map_released).to_owned(),
-        What::Did(action, _) => action.clone(),
+        What::Did(action, _) => action_text(lang, action).map_or_else(|| action.clone(), str::to_owned),
     }
 }
 

@@ -4,7 +4,7 @@ use crate::i18n::{Locale, td_string};
 use domain::OrderId;
 
 /// An action in words; none for a word that is not known here, which is shown as it is.
-pub(super) fn action_text(lang: Locale, action: &str) -> Option<&'static str> {
+pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) -> Option<&'static str> {
     Some(match action {
         "organization.create" => td_string!(lang, organizer.did_organization_create),
         "member.invite" => td_string!(lang, organizer.did_member_invite),
@@ -30,6 +30,7 @@ pub(super) fn page_of(subject: &str) -> Option<String> {
         "member" | "invitation" => return Some("/organizer/members".to_owned()),
         _ => return None,
     };
+    // Every id has the form of this one.
     let id: OrderId = id.parse().ok()?;
     Some(format!("/organizer/{folder}/{id}"))
 }
