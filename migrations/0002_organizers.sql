@@ -29,6 +29,16 @@ create table member_invitations (
     unique (organization_id, email)
 );
 
+create index members_organization on members (organization_id, role);
+
+-- What the search over orders and the story of one look up. Addresses are stored in lower case.
+create index accounts_email_prefix on accounts (email text_pattern_ops);
+create index refunds_attempt on refunds (attempt_id);
+-- The attempt that an event speaks of; of a refund, the attempt whose money it is. Cut, since a
+-- provider may send any text, and an index takes a short one only.
+create index payment_inbox_attempt on payment_inbox (
+    (left(coalesce(body #>> '{data,object,payment_reference}', body #>> '{data,object,reference}'), 36)));
+
 -- The whole plan without loss, as the domain writes it; plans from before have the exchange form alone.
 alter table plans add column document text;
 create index plans_organization on plans (organization_id, created_ms desc);

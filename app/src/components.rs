@@ -6,4 +6,5 @@ pub mod cover;
 pub mod icon;
 pub mod missing;
 pub mod notice;
+pub mod order_status;
 pub mod phase;

@@ -111,6 +111,14 @@ pub fn moment(lang: Locale, time: &ZonedTime) -> String {
     format!("{}{open}{}{close}", date_time(lang, time), utc_offset(time.offset_min))
 }
 
+/// As [`moment`], with the second, for logs: `Sat, 5 Dec 2026, 20:00:07 (UTC+1)`.
+pub fn exact(lang: Locale, time: &ZonedTime) -> String {
+    let (open, close) = if lang == Locale::en { (" (", ")") } else { ("（", "）") };
+    // Zones differ by whole minutes: the second is the same in all of them.
+    let second = time.at.0.div_euclid(1_000).rem_euclid(60);
+    format!("{}:{second:02}{open}{}{close}", date_time(lang, time), utc_offset(time.offset_min))
+}
+
 fn utc_offset(minutes: i32) -> String {
     let sign = if minutes < 0 { MINUS } else { '+' };
     let (hours, rest) = (minutes.unsigned_abs() / 60, minutes.unsigned_abs() % 60);
@@ -209,6 +217,8 @@ mod tests {
         assert_eq!(date_time(Locale::zh, &evening()), "2026年12月5日 周六 20:00");
         assert_eq!(moment(Locale::en, &evening()), "Sat, 5 Dec 2026, 20:00 (UTC+1)");
         assert_eq!(moment(Locale::zh, &evening()), "2026年12月5日 周六 20:00（UTC+1）");
+        let later = ZonedTime { at: Millis(1_796_497_207_999), ..evening() };
+        assert_eq!(exact(Locale::en, &later), "Sat, 5 Dec 2026, 20:00:07 (UTC+1)");
         assert_eq!(machine_time(&evening()), "2026-12-05T20:00+01:00");
         let kathmandu = ZonedTime { offset_min: 345, ..evening() };
         assert!(moment(Locale::en, &kathmandu).ends_with("(UTC+5:45)"));

@@ -2,6 +2,7 @@
 
 mod catalog;
 mod doctor;
+mod organization;
 mod rush;
 mod venue;
 
@@ -62,6 +63,11 @@ enum Command {
     Venue {
         #[command(subcommand)]
         command: venue::VenueCommand,
+    },
+    /// Make organizations and their members
+    Organization {
+        #[command(subcommand)]
+        command: organization::OrganizationCommand,
     },
     /// Make events
     Event {
@@ -133,6 +139,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Migrate => with_backend(async |_| Ok(())).await?,
         Command::Psp { config, with_parent } => provider(config, with_parent).await?,
         Command::Venue { command } => return venue::run(command).await,
+        Command::Organization { command } => organization::run(command).await?,
         Command::Event { command } => catalog::event(command).await?,
         Command::Performance { command } => catalog::performance(command).await?,
         Command::Demo => with_backend(demo).await?,

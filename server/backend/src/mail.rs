@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::postgres::outbox;
-use domain::{Millis, account::MailView};
+use domain::Millis;
+use domain::account::{MailView, Role};
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -87,4 +88,37 @@ pub(crate) fn refunded(to: &str, event: &str, amount: &str, lang: &str) -> Mail 
         )
     };
     Mail { to: to.to_owned(), subject, body }
+}
+
+/// The mail that invites to an organization.
+pub(crate) fn invitation(to: &str, organization: &str, role: Role, link: &str, lang: &str) -> Mail {
+    let (subject, body) = if lang == "zh" {
+        (
+            format!("邀请您加入 {organization}"),
+            format!(
+                "您好！\n\n{organization} 邀请您以“{}”的身份加入其 StarArena 后台。\n\n请用此邮箱登录，然后打开下面的链接接受邀请：\n\n{link}\n\n链接 7 天内有效。如果您不了解此事，请忽略此邮件。\n",
+                role_name(role, lang)
+            ),
+        )
+    } else {
+        (
+            format!("Invitation to {organization}"),
+            format!(
+                "Hello,\n\n{organization} invites you to its organizer pages on StarArena as {}.\n\nSign in with this address, then open the link to accept:\n\n{link}\n\nIt works for 7 days. If this means nothing to you, ignore this mail.\n",
+                role_name(role, lang)
+            ),
+        )
+    };
+    Mail { to: to.to_owned(), subject, body }
+}
+
+fn role_name(role: Role, lang: &str) -> &'static str {
+    match (role, lang) {
+        (Role::Owner, "zh") => "所有者",
+        (Role::Operator, "zh") => "运营",
+        (Role::Finance, "zh") => "财务",
+        (Role::Risk, "zh") => "风控",
+        (Role::Door, "zh") => "检票",
+        (role, _) => role.as_str(),
+    }
 }

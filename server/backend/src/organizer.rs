@@ -12,9 +12,11 @@ mod pictures;
 mod pricing;
 mod search;
 mod storing;
+mod story;
 
 pub use access::Member;
 pub(crate) use desk::Desks;
 pub use imports::PlanFile;
 pub use making::{NewEvent, NewPerformance, StoredPlan};
 pub use pictures::PICTURE_MAX_BYTES;
+pub use search::OrderSearch;

@@ -18,6 +18,7 @@ pub(crate) mod plans;
 pub(crate) mod queue;
 pub(crate) mod refunds;
 pub(crate) mod search;
+pub(crate) mod story;
 pub(crate) mod tickets;
 
 use crate::error::Result;

@@ -3,6 +3,7 @@
 
 mod fan;
 pub(crate) mod http;
+pub(crate) mod member;
 mod process;
 pub(crate) mod provider;
 mod stores;

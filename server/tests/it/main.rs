@@ -25,6 +25,7 @@ mod holds;
 mod live;
 mod payments;
 mod plans;
+mod people;
 mod production;
 mod purchase;
 mod queue;

@@ -1,12 +1,12 @@
 //! The list of one's orders.
 
 use super::api;
-use crate::components::{cover::CoverStrip, missing::Failure};
+use crate::components::{cover::CoverStrip, missing::Failure, order_status::status_text};
 use crate::format;
-use crate::i18n::{Locale, td_string};
+use crate::i18n::td_string;
 use crate::lang::lang;
 use crate::session::use_visitor;
-use domain::order::{OrderRow, OrderStatus};
+use domain::order::OrderRow;
 use leptos::prelude::*;
 use leptos_meta::Title;
 
@@ -70,16 +70,4 @@ fn Row(row: OrderRow) -> impl IntoView {
         </a>
     }
     .into_any()
-}
-
-fn status_text(lang: Locale, status: OrderStatus) -> &'static str {
-    match status {
-        OrderStatus::PendingPayment => td_string!(lang, orders.status_pending),
-        OrderStatus::PaymentProcessing => td_string!(lang, orders.status_processing),
-        OrderStatus::Paid => td_string!(lang, orders.status_paid),
-        OrderStatus::Fulfilled => td_string!(lang, orders.status_fulfilled),
-        OrderStatus::Refunded => td_string!(lang, orders.status_refunded),
-        OrderStatus::Closed => td_string!(lang, orders.status_closed),
-        OrderStatus::Refused => td_string!(lang, orders.status_refused),
-    }
 }

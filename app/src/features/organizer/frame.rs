@@ -4,6 +4,7 @@ use crate::components::missing::{Failure, Missing};
 use crate::error::AppError;
 use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
+use crate::response;
 use crate::session::use_visitor;
 use domain::Code;
 use domain::account::Role;
@@ -78,11 +79,15 @@ pub(super) fn may(action: Action) -> bool {
     use_context::<Desk>().is_some_and(|desk| desk.role.may(action))
 }
 
-/// The frame: strangers are asked to sign in, fans find nothing here.
+/// The frame: strangers are asked to sign in, fans find nothing here, and members whose role does
+/// not allow the page are told which role does.
 #[component]
 pub(super) fn Frame(
     /// The part that the page belongs to.
     tab: Tab,
+    /// What the page needs, where that is more than its part does.
+    #[prop(optional)]
+    needs: Option<Action>,
     /// The page; made once the member is known, with [`Desk`] as context.
     children: ChildrenFn,
 ) -> impl IntoView {
@@ -90,16 +95,40 @@ pub(super) fn Frame(
     let desk = Resource::new(move || visitor.changes(), |_| organizer_desk());
     let path = use_location().pathname;
     let children = StoredValue::new(children);
+    let needs = needs.unwrap_or_else(|| tab.needs());
     view! {
         <Suspense>
             {move || Suspend::new(async move {
                 match desk.await {
-                    Ok(desk) => view! { <Framed desk tab>{children.get_value()()}</Framed> }.into_any(),
+                    Ok(desk) if desk.role.may(needs) => {
+                        view! { <Framed desk tab>{children.get_value()()}</Framed> }.into_any()
+                    }
+                    Ok(desk) => {
+                        let role = desk.role;
+                        view! { <Framed desk tab><Barred needs role/></Framed> }.into_any()
+                    }
                     Err(error) if error.code() == Code::NotFound => view! { <Missing/> }.into_any(),
                     Err(error) => view! { <Failure error back=path.get_untracked()/> }.into_any(),
                 }
             })}
         </Suspense>
+    }
+    .into_any()
+}
+
+/// The page exists, but not for this role.
+#[component]
+fn Barred(needs: Action, role: Role) -> impl IntoView {
+    response::page_status(Code::Forbidden.http_status());
+    let lang = lang();
+    let comma = if lang == Locale::en { ", " } else { "、" };
+    let allowed: Vec<&str> =
+        Role::ALL.iter().filter(|role| role.may(needs)).map(|role| role_name(lang, *role)).collect();
+    view! {
+        <section class="org-barred" data-testid="barred">
+            <h1>{td_string!(lang, organizer.barred)}</h1>
+            <p>{td_string!(lang, organizer.barred_text, roles = allowed.join(comma), role = role_name(lang, role))}</p>
+        </section>
     }
     .into_any()
 }
@@ -120,15 +149,15 @@ fn Framed(desk: Desk, tab: Tab, children: Children) -> impl IntoView {
         .collect_view();
     view! {
         <div class="org">
-            <aside class="org-side">
-                <p class="org-who" data-testid="organization">
-                    <strong>{name}</strong>
-                    <span data-testid="role">{acts}</span>
+            <div class="org-side">
+                <p class="org-who">
+                    <strong data-testid="organization">{name}</strong>
+                    <span class="org-role" data-testid="role">{acts}</span>
                 </p>
-                <nav aria-label=td_string!(lang, organizer.nav)>
+                <nav class="org-nav" aria-label=td_string!(lang, organizer.nav)>
                     <ul class="org-tabs">{links}</ul>
                 </nav>
-            </aside>
+            </div>
             <div class="org-page">{children()}</div>
         </div>
     }

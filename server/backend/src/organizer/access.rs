@@ -6,8 +6,11 @@ use crate::postgres::{audit_log, members};
 use domain::account::{Role, Session};
 use domain::organizer::{Action, Desk};
 use domain::{AccountId, Code, OrganizationId};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::PgExecutor;
+
+/// Longest name of an organization: it stands in the subject of mails.
+const ORGANIZATION_NAME_MAX_CHARS: usize = 120;
 
 /// A member who was checked for one action. Only [`Backend::member`] and
 /// [`Backend::command_line`] make one.
@@ -17,6 +20,13 @@ pub struct Member {
     /// None for the command line.
     pub(crate) account: Option<AccountId>,
     pub(crate) role: Role,
+}
+
+impl Member {
+    /// Whom it acts for.
+    pub fn organization(&self) -> OrganizationId {
+        self.organization
+    }
 }
 
 impl Backend {
@@ -46,6 +56,32 @@ impl Backend {
             }
             None => not_found("page"),
         }
+    }
+
+    /// Makes an organization, or finds the one of that name; for who runs commands on the machine.
+    ///
+    /// # Errors
+    /// `invalid_input` names the field.
+    pub async fn create_organization(&self, name: &str) -> Result<Member> {
+        let name = name.trim();
+        let count = name.chars().count();
+        if !(1..=ORGANIZATION_NAME_MAX_CHARS).contains(&count) || name.chars().any(char::is_control) {
+            return refuse(
+                Code::InvalidInput,
+                format!("name: 1 to {ORGANIZATION_NAME_MAX_CHARS} characters on one line are expected"),
+            );
+        }
+        let organization = OrganizationId(uuid::Uuid::now_v7());
+        let made = Member { organization, account: None, role: Role::Owner };
+        let mut tx = self.pg.begin().await?;
+        if members::insert_organization(&mut *tx, organization, name, self.now()).await? {
+            let (subject, detail) = (format!("organization {organization}"), json!({ "name": name }));
+            self.record(&mut *tx, &made, "organization.create", &subject, &detail).await?;
+            tx.commit().await?;
+            return Ok(made);
+        }
+        tx.rollback().await?;
+        self.command_line(name).await
     }
 
     /// Who runs commands on the machine acts for an organization as its owner.

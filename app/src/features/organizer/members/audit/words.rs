@@ -1,0 +1,52 @@
+//! What the log's words mean to people, and where the things are that it speaks of.
+
+use crate::i18n::{Locale, td_string};
+use domain::OrderId;
+
+/// An action in words; none for a word that is not known here, which is shown as it is.
+pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) -> Option<&'static str> {
+    Some(match action {
+        "organization.create" => td_string!(lang, organizer.did_organization_create),
+        "member.invite" => td_string!(lang, organizer.did_member_invite),
+        "member.revoke" => td_string!(lang, organizer.did_member_revoke),
+        "member.join" => td_string!(lang, organizer.did_member_join),
+        "member.add" => td_string!(lang, organizer.did_member_add),
+        "member.role" => td_string!(lang, organizer.did_member_role),
+        "member.remove" => td_string!(lang, organizer.did_member_remove),
+        _ => return None,
+    })
+}
+
+/// The page of what a subject names, where there is one. A subject is kind and id; anything that is
+/// not of that form leads nowhere.
+pub(super) fn page_of(subject: &str) -> Option<String> {
+    let (kind, id) = subject.split_once(' ')?;
+    let folder = match kind {
+        "event" => "events",
+        "performance" | "draft" => "performances",
+        "plan" => "plans",
+        "import" => "imports",
+        "order" => "orders",
+        "member" | "invitation" => return Some("/organizer/members".to_owned()),
+        _ => return None,
+    };
+    // Every id has the form of this one.
+    let id: OrderId = id.parse().ok()?;
+    Some(format!("/organizer/{folder}/{id}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_kind_and_id_lead_to_a_page() {
+        let id = "3f2a9c01-7b44-8e10-9d2c-0123456789ab";
+        assert_eq!(page_of(&format!("order {id}")), Some(format!("/organizer/orders/{id}")));
+        assert_eq!(page_of(&format!("performance {id}")), Some(format!("/organizer/performances/{id}")));
+        assert_eq!(page_of("invitation a@example.org").as_deref(), Some("/organizer/members"));
+        for nowhere in ["order", "order ../../x", "order javascript:alert(1)", &format!("organization {id}"), ""] {
+            assert_eq!(page_of(nowhere), None, "{nowhere}");
+        }
+    }
+}
