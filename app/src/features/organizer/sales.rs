@@ -1,5 +1,9 @@
 //! Events, performances in the making, and prices.
 
+mod prices;
+
+pub use prices::PricesPage;
+
 use super::frame::{Frame, Tab};
 use leptos::prelude::*;
 
@@ -18,11 +22,5 @@ pub fn EventPage() -> impl IntoView {
 /// A page.
 #[component]
 pub fn DraftPage() -> impl IntoView {
-    view! { <Frame tab=Tab::Events>{|| ()}</Frame> }
-}
-
-/// A page.
-#[component]
-pub fn PricesPage() -> impl IntoView {
     view! { <Frame tab=Tab::Events>{|| ()}</Frame> }
 }
