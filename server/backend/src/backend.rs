@@ -83,6 +83,8 @@ pub struct Backend {
     pub(crate) sales: Mutex<HashMap<PerformanceId, crate::catalog::CachedSale>>,
     /// Seats of plans: immutable, so read once.
     pub(crate) plans: Mutex<HashMap<PlanId, Arc<crate::catalog::PlanSeats>>>,
+    /// Seats of performances with zones of their own: fixed by publishing, so read once.
+    pub(crate) zoned: Mutex<HashMap<PerformanceId, Arc<crate::catalog::PlanSeats>>>,
     /// One hub for each performance that somebody watches.
     pub(crate) live: Live,
     /// Sessions that were revoked while their cookies may still look fresh.
@@ -120,6 +122,7 @@ impl Backend {
             provider,
             sales: Mutex::default(),
             plans: Mutex::default(),
+            zoned: Mutex::default(),
             live: Live::default(),
             revoked: RwLock::default(),
             hashing: Semaphore::new(HASHES_AT_ONCE),

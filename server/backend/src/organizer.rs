@@ -9,7 +9,9 @@ mod imports;
 mod making;
 mod members;
 mod pricing;
+mod publishing;
 mod search;
+mod venue_time;
 
 pub use access::Member;
-pub use making::{NewEvent, NewPerformance, StoredPlan};
+pub use making::{NewPerformance, StoredPlan};

@@ -26,4 +26,5 @@ mod payments;
 mod production;
 mod purchase;
 mod queue;
+mod selling;
 mod stock;
