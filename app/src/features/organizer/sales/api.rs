@@ -14,7 +14,7 @@ pub async fn organizer_events() -> Result<Vec<EventLine>, AppError> {
 
 /// One event.
 #[server(endpoint = "organizer-event")]
-pub async fn organizer_event(
+pub async fn event_of(
     /// The event.
     id: EventId,
 ) -> Result<OrganizerEvent, AppError> {

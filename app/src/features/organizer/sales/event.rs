@@ -33,7 +33,7 @@ pub fn EventPage() -> impl IntoView {
             return Ok(None);
         }
         match id.parse::<EventId>() {
-            Ok(id) => api::organizer_event(id).await.map(Some),
+            Ok(id) => api::event_of(id).await.map(Some),
             Err(_) => Err(AppError::new(Code::NotFound, "there is no such event")),
         }
     });
@@ -140,6 +140,7 @@ pub(super) fn Saved(when: Signal<bool>) -> impl IntoView {
 #[component]
 fn Fields(fields: EventFields, frozen: bool) -> impl IntoView {
     let lang = lang();
+    let typed = fields.description.clone();
     let hint = if frozen { td_string!(lang, sales.slug_frozen) } else { td_string!(lang, sales.slug_hint) };
     let covers = (0..COVERS)
         .map(|cover| {
@@ -158,7 +159,7 @@ fn Fields(fields: EventFields, frozen: bool) -> impl IntoView {
         </label>
         <label class="field">
             <span>{td_string!(lang, sales.field_description)}</span>
-            <textarea name="fields[description]" required rows="6" maxlength="10000" prop:value=fields.description.clone()>{fields.description}</textarea>
+            <textarea name="fields[description]" required rows="6" maxlength="10000" prop:value=typed>{fields.description}</textarea>
         </label>
         <label class="field">
             <span>{td_string!(lang, sales.field_slug)}</span>
