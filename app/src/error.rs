@@ -90,6 +90,7 @@ fn text(lang: Locale, code: Code) -> &'static str {
         Code::HoldClosed => td_string!(lang, errors.hold_closed),
         Code::KeyReused => td_string!(lang, errors.key_reused),
         Code::WrongState => td_string!(lang, errors.wrong_state),
+        Code::NotReady => td_string!(lang, errors.not_ready),
         Code::Unavailable => td_string!(lang, errors.unavailable),
         Code::ProviderUnavailable => td_string!(lang, errors.provider_unavailable),
         Code::BadSignature => td_string!(lang, errors.bad_signature),

@@ -119,6 +119,18 @@ pub fn exact(lang: Locale, time: &ZonedTime) -> String {
     format!("{}:{second:02}{open}{}{close}", date_time(lang, time), utc_offset(time.offset_min))
 }
 
+/// The time of day at the venue with its distance from UTC: `20:00 (UTC+1)`.
+pub fn venue_clock(lang: Locale, time: &ZonedTime) -> String {
+    let (open, close) = if lang == Locale::en { (" (", ")") } else { ("（", "）") };
+    format!("{}{open}{}{close}", clock_time(time), utc_offset(time.offset_min))
+}
+
+/// A moment with the name of its zone, for who decides about it: `Sat, 5 Dec 2026, 20:00 (UTC+1), Europe/Berlin`.
+pub fn zoned_moment(lang: Locale, time: &ZonedTime) -> String {
+    let comma = if lang == Locale::en { ", " } else { "，" };
+    format!("{}{comma}{}", moment(lang, time), time.zone)
+}
+
 fn utc_offset(minutes: i32) -> String {
     let sign = if minutes < 0 { MINUS } else { '+' };
     let (hours, rest) = (minutes.unsigned_abs() / 60, minutes.unsigned_abs() % 60);
@@ -219,6 +231,9 @@ mod tests {
         assert_eq!(moment(Locale::zh, &evening()), "2026年12月5日 周六 20:00（UTC+1）");
         let later = ZonedTime { at: Millis(1_796_497_207_999), ..evening() };
         assert_eq!(exact(Locale::en, &later), "Sat, 5 Dec 2026, 20:00:07 (UTC+1)");
+        assert_eq!(venue_clock(Locale::en, &evening()), "20:00 (UTC+1)");
+        assert_eq!(zoned_moment(Locale::en, &evening()), "Sat, 5 Dec 2026, 20:00 (UTC+1), Europe/Berlin");
+        assert_eq!(zoned_moment(Locale::zh, &evening()), "2026年12月5日 周六 20:00（UTC+1），Europe/Berlin");
         assert_eq!(machine_time(&evening()), "2026-12-05T20:00+01:00");
         let kathmandu = ZonedTime { offset_min: 345, ..evening() };
         assert!(moment(Locale::en, &kathmandu).ends_with("(UTC+5:45)"));

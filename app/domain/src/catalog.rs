@@ -23,6 +23,8 @@ pub struct EventCard {
     pub city: String,
     /// Picture theme, a number that the interface turns into a cover.
     pub cover: u8,
+    /// Digest of its own picture, shown in place of the theme.
+    pub picture: Option<String>,
     /// First performance.
     pub starts: ZonedTime,
     /// Lowest price.
@@ -71,6 +73,8 @@ pub struct EventView {
     pub description: String,
     /// Picture theme.
     pub cover: u8,
+    /// Digest of its own picture.
+    pub picture: Option<String>,
     /// Its evenings, by date.
     pub performances: Vec<PerformanceRow>,
 }
@@ -99,6 +103,8 @@ pub struct PerformanceView {
     pub artist: String,
     /// Picture theme.
     pub cover: u8,
+    /// Digest of its own picture.
+    pub picture: Option<String>,
     /// Name of the venue.
     pub venue: String,
     /// City.

@@ -20,7 +20,29 @@ const THREE_DIGITS: &[&[u8; 3]] = &[b"BHD", b"IQD", b"JOD", b"KWD", b"LYD", b"OM
 /// ISO 4217 currencies with four minor digits.
 const FOUR_DIGITS: &[&[u8; 3]] = &[b"CLF", b"UYW"];
 
+/// The currencies of ISO 4217 that money is paid in: those in force with minor units, without metals,
+/// baskets and test codes.
+const IN_FORCE: &str = "\
+    AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD \
+    CDF CHE CHF CHW CLF CLP CNY COP COU CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL \
+    GHS GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW \
+    KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR MZN NAD \
+    NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP \
+    SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD USN UYI UYU UYW UZS \
+    VED VES VND VUV WST XAD XAF XCD XCG XOF XPF YER ZAR ZMW ZWG";
+
 impl Currency {
+    /// Whether ISO 4217 lists it as a currency in force that money is paid in.
+    #[must_use]
+    pub fn is_in_force(self) -> bool {
+        IN_FORCE.split_ascii_whitespace().any(|code| code.as_bytes() == self.0)
+    }
+
+    /// The currencies in force, by code.
+    pub fn in_force() -> impl Iterator<Item = &'static str> {
+        IN_FORCE.split_ascii_whitespace()
+    }
+
     /// The number of minor digits: 0 for JPY, 2 for EUR, 3 for KWD, 4 for CLF.
     pub fn exponent(self) -> u32 {
         let listed = |list: &[&[u8; 3]]| list.iter().any(|code| **code == self.0);
@@ -151,6 +173,19 @@ mod tests {
         assert_eq!(money(1, "EUR").checked_add(money(1, "USD")), None);
         assert_eq!(money(i64::MAX, "EUR").checked_add(money(1, "EUR")), None);
         assert_eq!(money(2, "EUR").checked_add(money(3, "EUR")), Some(money(5, "EUR")));
+    }
+
+    #[test]
+    fn three_letters_alone_are_no_currency_in_force() {
+        for code in ["EUR", "JPY", "KWD", "CLF", "CNY"] {
+            assert!(code.parse::<Currency>().unwrap().is_in_force(), "{code}");
+        }
+        for code in ["XYZ", "DEM", "XAU", "XXX", "XTS"] {
+            assert!(!code.parse::<Currency>().unwrap().is_in_force(), "{code}");
+        }
+        assert!(Currency::in_force().all(|code| code.parse::<Currency>().is_ok_and(Currency::is_in_force)));
+        let listed = ZERO_DIGITS.iter().chain(THREE_DIGITS).chain(FOUR_DIGITS);
+        assert!(listed.into_iter().all(|code| Currency(**code).is_in_force()), "every exponent is of a real currency");
     }
 
     #[test]

@@ -82,6 +82,8 @@ codes! {
     KeyReused = "key_reused", 422;
     /// The order is not in a state that allows this.
     WrongState = "wrong_state", 409;
+    /// What is to be published is not complete; the message names what is missing.
+    NotReady = "not_ready", 409;
     /// The stores are being rebuilt or are out of reach; nothing was changed.
     Unavailable = "unavailable", 503;
     /// The payment provider can't be reached; nothing was charged.

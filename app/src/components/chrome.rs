@@ -66,6 +66,9 @@ fn SignedIn(me: Me) -> impl IntoView {
     });
     view! {
         <span class="header-who" data-testid="who">{me.email}</span>
+        {me.role.is_some().then(|| view! {
+            <a href="/organizer" data-testid="organizer-link">{td_string!(lang, organizer.link)}</a>
+        })}
         <a href="/orders">{td_string!(lang, common.my_orders)}</a>
         <ActionForm action=sign_out>
             <button class="link" type="submit">{td_string!(lang, common.sign_out)}</button>

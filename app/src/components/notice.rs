@@ -11,6 +11,9 @@ pub fn Refused(
     /// The refusal, while there is one.
     #[prop(into)]
     error: Signal<Option<AppError>>,
+    /// Whether the sentence that names the field is shown too: organizers' forms have many.
+    #[prop(optional)]
+    detail: bool,
 ) -> impl IntoView {
     let lang = lang();
     view! {
@@ -22,7 +25,10 @@ pub fn Refused(
                         view! {
                             <p class="notice notice-bad" data-testid="refusal" data-code=error.code().as_str()>
                                 <Sign icon=Icon::Attention/>
-                                <span>{error.text(lang)}</span>
+                                <span>
+                                    {error.text(lang)}
+                                    {detail.then(|| view! { " " <small lang="en" data-testid="refusal-detail">{error.0.message.clone()}</small> })}
+                                </span>
                             </p>
                         }
                     })

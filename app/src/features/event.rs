@@ -65,7 +65,7 @@ fn Event(event: EventView) -> impl IntoView {
         <Title text=format!("{} – {}", event.artist, event.title)/>
         <article class="event">
             <div class="event-poster">
-                <Cover cover=event.cover artist=event.artist.clone() first=true/>
+                <Cover cover=event.cover picture=event.picture artist=event.artist.clone() first=true/>
             </div>
             <div class="event-body">
                 <h1>{event.artist}</h1>
@@ -101,7 +101,7 @@ fn Evening(row: PerformanceRow, accent: bool) -> impl IntoView {
                 <p class="evening-venue">{venue}</p>
                 <p class="facts">
                     <span>{city}</span>
-                    <span>{format::clock_time(&starts)}</span>
+                    <span>{format::venue_clock(lang, &starts)}</span>
                     {from.map(|from| view! { <span>{from}</span> })}
                     <span>{seats}</span>
                 </p>

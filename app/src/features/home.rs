@@ -80,7 +80,7 @@ fn Lead(card: EventCard) -> impl IntoView {
     view! {
         <section class="lead">
             <a class="lead-poster" href=href.clone() tabindex="-1" aria-hidden="true">
-                <Cover cover=card.cover artist=card.artist.clone() first=true/>
+                <Cover cover=card.cover picture=card.picture.clone() artist=card.artist.clone() first=true/>
             </a>
             <div class="lead-facts">
                 <PhaseLabel phase=card.phase/>
@@ -101,7 +101,7 @@ fn Lead(card: EventCard) -> impl IntoView {
 fn Poster(card: EventCard) -> impl IntoView {
     view! {
         <a class="poster" href=address(&card) data-testid="event">
-            <Cover cover=card.cover artist=card.artist.clone()/>
+            <Cover cover=card.cover picture=card.picture.clone() artist=card.artist.clone()/>
             <h3>{card.artist.clone()}</h3>
             <p class="poster-title">{card.title.clone()}</p>
             <CardFacts card=card.clone()/>

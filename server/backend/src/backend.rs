@@ -87,6 +87,8 @@ pub struct Backend {
     pub(crate) plans: Mutex<HashMap<PlanId, Arc<crate::catalog::PlanSeats>>>,
     /// The on-sale desks that somebody looks at.
     pub(crate) desks: crate::organizer::Desks,
+    /// Seats of performances with zones of their own: fixed by publishing, so read once.
+    pub(crate) zoned: Mutex<HashMap<PerformanceId, Arc<crate::catalog::PlanSeats>>>,
     /// One hub for each performance that somebody watches.
     pub(crate) live: Live,
     /// Sessions that were revoked while their cookies may still look fresh.
@@ -127,6 +129,7 @@ impl Backend {
             sales: Mutex::default(),
             plans: Mutex::default(),
             desks: crate::organizer::Desks::default(),
+            zoned: Mutex::default(),
             live: Live::default(),
             revoked: RwLock::default(),
             hashing: Semaphore::new(HASHES_AT_ONCE),

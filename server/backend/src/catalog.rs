@@ -2,7 +2,7 @@
 
 use crate::backend::Backend;
 use crate::error::{Error, Result, not_found};
-use crate::postgres::{catalog as rows, plans};
+use crate::postgres::{catalog as rows, plans, publishing};
 use crate::redis::Keys;
 use domain::catalog::{
     EventCard, EventView, ListRow, ListSeat, ListSection, PerformanceRow, PerformanceView, PriceZone, SeatList,
@@ -35,7 +35,7 @@ pub(crate) struct Sale {
     pub(crate) seats: Arc<PlanSeats>,
 }
 
-/// The seats of a plan: immutable.
+/// The seats of a plan, or of a performance with zones of its own in place of the categories: immutable.
 pub(crate) struct PlanSeats {
     pub(crate) seats: Vec<plans::PlanSeatRow>,
     pub(crate) categories: Vec<String>,
@@ -46,16 +46,49 @@ impl Sale {
         self.row.id
     }
 
-    /// The price of a seat, or none when there is no such seat or it has no price.
+    /// The zone of a seat, or none when there is no such seat.
+    pub(crate) fn zone(&self, seat: SeatNo) -> Option<usize> {
+        Some(usize::from(self.seats.seats.get(seat.0 as usize)?.category))
+    }
+
+    /// What a seat costs now, or none when there is no such seat or it has no price.
     pub(crate) fn price(&self, seat: SeatNo) -> Option<Money> {
-        let category = self.seats.seats.get(seat.0 as usize)?.category;
-        self.view.zones.get(usize::from(category))?.price
+        self.view.zones.get(self.zone(seat)?)?.price
     }
 
     /// Where the sale stands at an instant.
     pub(crate) fn phase(&self, now: Millis) -> Phase {
         phase(&self.row, now)
     }
+}
+
+/// The prices of one version. A hold keeps the version that it was made with, so that a change of
+/// prices never changes what somebody was told.
+pub(crate) struct Prices(Vec<Option<Money>>);
+
+impl Prices {
+    /// The price of a seat.
+    pub(crate) fn of(&self, sale: &Sale, seat: SeatNo) -> Option<Money> {
+        *self.0.get(sale.zone(seat)?)?
+    }
+
+    /// The sum of seats' prices.
+    pub(crate) fn total(&self, sale: &Sale, seats: &[SeatNo]) -> Result<Money> {
+        seats
+            .iter()
+            .try_fold(Money::new(0, sale.row.currency), |sum, seat| sum.checked_add(self.of(sale, *seat)?))
+            .ok_or_else(|| Error::Broken("a held seat has no price, or the sum leaves its range".to_owned()))
+    }
+}
+
+fn by_zone(prices: &[(u8, i64)], zones: usize, currency: domain::Currency) -> Vec<Option<Money>> {
+    let mut list = vec![None; zones];
+    for (zone, minor) in prices {
+        if let Some(slot) = list.get_mut(usize::from(*zone)) {
+            *slot = Some(Money::new(*minor, currency));
+        }
+    }
+    list
 }
 
 fn phase(row: &rows::PerformanceRow, now: Millis) -> Phase {
@@ -97,15 +130,14 @@ impl Backend {
     /// Reads a sale now: after a change, or when Redis answers that the epoch moved on.
     pub(crate) async fn reload_sale(&self, id: PerformanceId) -> Result<Arc<Sale>> {
         let Some(row) = rows::one(&self.pg, id).await? else { return not_found("performance") };
-        let seats = self.plan_seats(row.plan).await?;
+        let seats =
+            if row.own_zones { self.zoned_seats(id, row.plan).await? } else { self.plan_seats(row.plan).await? };
         let prices = rows::prices(&self.pg, id, row.price_version).await?;
-        let zones = seats.categories.iter().enumerate().map(|(index, name)| PriceZone {
-            category: u8::try_from(index).unwrap_or(u8::MAX),
+        let prices = by_zone(&prices, seats.categories.len(), row.currency);
+        let zones = (0_u8..).zip(&seats.categories).zip(prices).map(|((category, name), price)| PriceZone {
+            category,
             name: name.clone(),
-            price: prices
-                .iter()
-                .find(|(c, _)| usize::from(*c) == index)
-                .map(|(_, minor)| Money::new(*minor, row.currency)),
+            price,
         });
         let view = Arc::new(PerformanceView {
             id,
@@ -113,6 +145,7 @@ impl Backend {
             title: row.title.clone(),
             artist: row.artist.clone(),
             cover: row.cover,
+            picture: row.picture.clone(),
             venue: row.venue.clone(),
             city: row.city.clone(),
             starts: zoned(row.starts, &row.time_zone)?,
@@ -131,6 +164,33 @@ impl Backend {
 
     fn lock_sales(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<PerformanceId, CachedSale>> {
         self.sales.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// The prices of one version.
+    pub(crate) async fn prices_of(&self, sale: &Sale, version: i32) -> Result<Prices> {
+        if version == sale.row.price_version {
+            return Ok(Prices(sale.view.zones.iter().map(|zone| zone.price).collect()));
+        }
+        let prices = rows::prices(&self.pg, sale.id(), version).await?;
+        Ok(Prices(by_zone(&prices, sale.seats.categories.len(), sale.row.currency)))
+    }
+
+    /// The seats of a plan in the zones of a performance.
+    async fn zoned_seats(&self, id: PerformanceId, plan: PlanId) -> Result<Arc<PlanSeats>> {
+        let cached = self.zoned.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(&id).cloned();
+        if let Some(seats) = cached {
+            return Ok(seats);
+        }
+        let mut seats = self.plan_seats(plan).await?.seats.clone();
+        for (seat, zone) in publishing::moved(&self.pg, id).await? {
+            match seats.get_mut(seat) {
+                Some(seat) => seat.category = zone,
+                None => return Err(Error::Broken(format!("seat {seat} of a zone is not in the plan"))),
+            }
+        }
+        let seats = Arc::new(PlanSeats { seats, categories: publishing::zones(&self.pg, id).await? });
+        self.zoned.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(id, Arc::clone(&seats));
+        Ok(seats)
     }
 
     pub(crate) async fn plan_seats(&self, plan: PlanId) -> Result<Arc<PlanSeats>> {
@@ -165,6 +225,7 @@ impl Backend {
                 venue: row.venue.clone(),
                 city: row.city.clone(),
                 cover: row.cover,
+                picture: row.picture.clone(),
                 starts: zoned(row.starts, &row.time_zone)?,
                 from_price: row.from_minor.map(|minor| Money::new(minor, row.currency)),
                 phase: phase(&row, now),
@@ -203,6 +264,7 @@ impl Backend {
             artist: first.artist.clone(),
             description: first.description.clone(),
             cover: first.cover,
+            picture: first.picture.clone(),
             performances,
         })
     }

@@ -1,7 +1,7 @@
 //! Holds: leases on seats, decided by Redis in one script, written to Postgres by the order writer.
 
 use crate::backend::Backend;
-use crate::catalog::Sale;
+use crate::catalog::{Prices, Sale};
 use crate::error::{Error, Result, not_found, refuse};
 use crate::postgres::orders;
 use crate::redis::{HoldAnswer, ShortAnswer};
@@ -9,7 +9,7 @@ use domain::account::Session;
 use domain::hold::{Held, HoldRequest, hold_id};
 use domain::order::OrderStatus;
 use domain::queue::{PASS_PURPOSE, Pass};
-use domain::{AccountId, Code, Millis, Money, OrderId, PerformanceId, Refusal, SeatNo};
+use domain::{AccountId, Code, Millis, OrderId, PerformanceId, Refusal, SeatNo};
 use redis::AsyncCommands as _;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -24,6 +24,8 @@ pub(crate) struct HoldRecord {
     pub(crate) a: String,
     /// Seats, comma separated.
     pub(crate) s: String,
+    /// Version of the prices that it was made with.
+    pub(crate) v: i32,
     /// When it ends.
     pub(crate) x: i64,
     /// State.
@@ -74,7 +76,12 @@ impl Backend {
             }
             answer => answer,
         };
-        let outcome = held(&sale, id, &request.seats, answer);
+        let version = match &answer {
+            HoldAnswer::Held { price_version, .. } => *price_version,
+            _ => sale.row.price_version,
+        };
+        let prices = self.prices_of(&sale, version).await?;
+        let outcome = held(&sale, &prices, id, &request.seats, answer);
         let word = outcome.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
         metrics::counter!("stararena_holds_total", "outcome" => word).increment(1);
         metrics::histogram!("stararena_hold_seconds").record(started.elapsed().as_secs_f64());
@@ -123,7 +130,7 @@ impl Backend {
         }
         let seats = domain::ids::parse_seats(&record.s)
             .map_err(|part| Error::Broken(format!("a hold names the seat {part}")))?;
-        let total = total(&sale, &seats)?;
+        let total = self.prices_of(&sale, record.v).await?.total(&sale, &seats)?;
         Ok(Some(Held { order: id, seats, expires: Millis(record.x), total }))
     }
 
@@ -202,19 +209,17 @@ fn unknown_seats(seats: Vec<SeatNo>) -> Refusal {
         .with_seats(seats)
 }
 
-/// The sum of seats' prices.
-pub(crate) fn total(sale: &Sale, seats: &[SeatNo]) -> Result<Money> {
-    seats
-        .iter()
-        .try_fold(Money::new(0, sale.row.currency), |sum, seat| sum.checked_add(sale.price(*seat)?))
-        .ok_or_else(|| Error::Broken("a held seat has no price, or the sum leaves its range".to_owned()))
-}
-
-fn held(sale: &Sale, id: OrderId, seats: &[SeatNo], answer: HoldAnswer) -> std::result::Result<Held, Refusal> {
+fn held(
+    sale: &Sale,
+    prices: &Prices,
+    id: OrderId,
+    seats: &[SeatNo],
+    answer: HoldAnswer,
+) -> std::result::Result<Held, Refusal> {
     let no = |code, message: &str| Err(Refusal::new(code, message));
     match answer {
         HoldAnswer::Held { expires, .. } => {
-            let total = total(sale, seats).map_err(|e| e.refusal())?;
+            let total = prices.total(sale, seats).map_err(|e| e.refusal())?;
             Ok(Held { order: id, seats: seats.to_vec(), expires, total })
         }
         HoldAnswer::Rebuilding => {

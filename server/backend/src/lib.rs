@@ -32,7 +32,7 @@ pub use clock::{Clock, ManualClock, SystemClock};
 pub use config::{Config, ConfigError, Environment, PspSettings};
 pub use error::{Error, Result};
 pub use live::Feed;
-pub use organizer::{Member, NewEvent, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, StoredPlan};
+pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, StoredPlan};
 pub use payment::{PaymentProvider, ProviderError, ProviderPayment, ProviderState};
 pub use seeding::{Demo, FanLogin};
 pub use work::Workers;

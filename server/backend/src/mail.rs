@@ -64,8 +64,14 @@ pub(crate) fn confirmation(to: &str, link: &str, lang: &str) -> Mail {
 }
 
 /// The mail that says that tickets are ready.
-pub(crate) fn tickets_ready(to: &str, event: &str, seats: &[String], link: &str, lang: &str) -> Mail {
-    let list = seats.join("\n");
+pub(crate) fn tickets_ready(
+    to: &str,
+    (event, evening): (&str, &str),
+    seats: &[String],
+    link: &str,
+    lang: &str,
+) -> Mail {
+    let list = format!("{evening}\n{}", seats.join("\n"));
     let (subject, body) = if lang == "zh" {
         (format!("您的门票：{event}"), format!("付款成功，门票已出：\n\n{list}\n\n查看门票：\n\n{link}\n"))
     } else {

@@ -10,13 +10,15 @@ mod making;
 mod members;
 mod pictures;
 mod pricing;
+mod publishing;
 mod search;
 mod storing;
 mod story;
+mod venue_time;
 
 pub use access::Member;
 pub(crate) use desk::Desks;
 pub use imports::PlanFile;
-pub use making::{NewEvent, NewPerformance, StoredPlan};
+pub use making::{NewPerformance, StoredPlan};
 pub use pictures::PICTURE_MAX_BYTES;
 pub use search::OrderSearch;

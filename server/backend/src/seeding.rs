@@ -2,9 +2,10 @@
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use crate::organizer::{NewEvent, NewPerformance};
+use crate::organizer::{Member, NewPerformance};
 use crate::postgres::accounts;
 use domain::account::{Role, Session};
+use domain::organizer::sales::EventFields;
 use domain::venue::{Plan, generate, pretix};
 use domain::{AccountId, Millis, PerformanceId, PlanId, SessionId};
 use std::sync::Arc;
@@ -32,6 +33,26 @@ pub struct FanLogin {
     /// Value of its `Cookie` header.
     pub cookie: String,
 }
+
+/// Who plays in the demo.
+const DEMO_ORGANIZATION: &str = "StarArena Demo";
+/// A second organizer, for whom nothing of the first exists.
+const OTHER_ORGANIZATION: &str = "Other Promoter";
+/// Who makes the sales of simulations and tests.
+const RUSH_ORGANIZATION: &str = "StarArena Rush";
+const OTHER_EMAIL: &str = "other@demo.example";
+
+/// Sign-ins of the demo: what it is, e-mail, role.
+const PEOPLE: &[(&str, &str, Option<Role>)] = &[
+    ("fan", "fan@demo.example", None),
+    ("another fan", "fan2@demo.example", None),
+    ("organizer", "organizer@demo.example", Some(Role::Owner)),
+    ("operator", "operator@demo.example", Some(Role::Operator)),
+    ("finance", "finance@demo.example", Some(Role::Finance)),
+    ("risk", "risk@demo.example", Some(Role::Risk)),
+    ("door", "door@demo.example", Some(Role::Door)),
+    ("another house", OTHER_EMAIL, Some(Role::Owner)),
+];
 
 const BERLIN: &str = "Europe/Berlin";
 const ISTANBUL: &str = "Europe/Istanbul";
@@ -85,42 +106,42 @@ const EVENINGS: &[Evening] = &[
 ];
 
 impl Backend {
-    /// Makes the demo: an organizer, two venues, three evenings. A second call finds what is there.
+    /// Makes the demo: two organizers with their people, two venues, three evenings. A second call
+    /// finds what is there.
     ///
     /// # Errors
     /// `forbidden` in production.
     pub async fn seed_demo(self: &Arc<Self>, real_venue: &str) -> Result<Demo> {
         self.development_only("the demo")?;
-        let organization = self.ensure_organization("StarArena Demo").await?;
+        let organization = self.ensure_organization(DEMO_ORGANIZATION).await?;
+        let other = self.ensure_organization(OTHER_ORGANIZATION).await?;
         let hash = self.hash_password(DEMO_PASSWORD.to_owned()).await?;
         let mut sign_ins = Vec::new();
-        for (what, email, role) in [
-            ("fan", "fan@demo.example", None),
-            ("another fan", "fan2@demo.example", None),
-            ("organizer", "organizer@demo.example", Some(Role::Owner)),
-        ] {
+        for (what, email, role) in PEOPLE {
             let id = AccountId(uuid::Uuid::now_v7());
             accounts::insert(&self.pg, id, email, &hash, "en", Some(self.now()), self.now()).await?;
             if let (Some(role), Some(row)) = (role, accounts::by_email(&self.pg, email).await?) {
-                accounts::set_member(&self.pg, organization, row.id, role).await?;
+                let works_for = if *email == OTHER_EMAIL { other } else { organization };
+                accounts::set_member(&self.pg, works_for, row.id, *role).await?;
             }
-            sign_ins.push((what.to_owned(), email.to_owned(), DEMO_PASSWORD.to_owned()));
+            sign_ins.push(((*what).to_owned(), (*email).to_owned(), DEMO_PASSWORD.to_owned()));
         }
         let real = pretix::import(real_venue, pretix::Mode::Tolerant)
             .map_err(|e| Error::Broken(format!("the demo's venue can't be read: {e}")))?;
         let stadium = self.store_plan(organization, real.plan, "Canvas Stadium", "Istanbul", ISTANBUL).await?;
         let arena =
             self.store_plan(organization, generate::arena(20_000, "StarArena"), "StarArena", "Berlin", BERLIN).await?;
+        let member = self.command_line(DEMO_ORGANIZATION).await?;
         let mut performances = Vec::new();
         for (evening, place) in EVENINGS.iter().zip([(arena.id, BERLIN), (stadium.id, ISTANBUL), (arena.id, BERLIN)]) {
-            performances.push(self.seed_evening(organization, evening, place).await?);
+            performances.push(self.seed_evening(&member, evening, place).await?);
         }
         Ok(Demo { sign_ins, performances })
     }
 
     async fn seed_evening(
         self: &Arc<Self>,
-        organization: domain::OrganizationId,
+        member: &Member,
         evening: &Evening,
         (plan, time_zone): (PlanId, &str),
     ) -> Result<PerformanceId> {
@@ -128,23 +149,19 @@ impl Backend {
         if let Some(row) = known.first() {
             return Ok(row.id);
         }
-        let event = self
-            .make_event(
-                organization,
-                &NewEvent {
-                    slug: evening.slug.to_owned(),
-                    title: evening.title.to_owned(),
-                    artist: evening.artist.to_owned(),
-                    description: evening.text.to_owned(),
-                    cover: evening.cover,
-                },
-            )
-            .await?;
+        let fields = EventFields {
+            slug: evening.slug.to_owned(),
+            title: evening.title.to_owned(),
+            artist: evening.artist.to_owned(),
+            description: evening.text.to_owned(),
+            cover: evening.cover,
+        };
+        let event = self.ensure_event(member, fields).await?;
         let now = self.now();
         let starts = evening_at(now.plus(evening.starts_in_days * DAY_MS), time_zone)?;
         let mut new = self.sale_for(plan, now.plus(evening.opens_in_ms), starts).await?;
         new.hold_ttl_ms = self.config.demo_hold_ttl_ms;
-        self.make_performance(event, plan, &new).await
+        self.sell(member, event, plan, &new).await
     }
 
     /// Sensible settings for a sale over every category of a plan.
@@ -181,24 +198,21 @@ impl Backend {
         settings: impl FnOnce(&mut NewPerformance) + Send,
     ) -> Result<PerformanceId> {
         self.development_only("a simulated sale")?;
-        let organization = self.ensure_organization("StarArena Rush").await?;
-        let stored = self.store_plan(organization, plan, name, "Berlin", "Europe/Berlin").await?;
-        let event = self
-            .make_event(
-                organization,
-                &NewEvent {
-                    slug: format!("rush-{}", uuid::Uuid::now_v7().simple()),
-                    title: name.to_owned(),
-                    artist: "The Crowd".to_owned(),
-                    description: "A simulated sale.".to_owned(),
-                    cover: 3,
-                },
-            )
-            .await?;
+        let organization = self.ensure_organization(RUSH_ORGANIZATION).await?;
+        let member = self.command_line(RUSH_ORGANIZATION).await?;
+        let stored = self.store_plan(organization, plan, name, "Berlin", BERLIN).await?;
+        let fields = EventFields {
+            slug: format!("rush-{}", uuid::Uuid::now_v7().simple()),
+            title: name.to_owned(),
+            artist: "The Crowd".to_owned(),
+            description: "A simulated sale.".to_owned(),
+            cover: 3,
+        };
+        let event = self.save_event_for(&member, None, fields).await?;
         let now = self.now();
         let mut new = self.sale_for(stored.id, now, now.plus(DAY_MS)).await?;
         settings(&mut new);
-        self.make_performance(event, stored.id, &new).await
+        self.sell(&member, event, stored.id, &new).await
     }
 
     /// Makes confirmed accounts with a session each: the crowd of a simulation. The server treats

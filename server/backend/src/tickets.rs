@@ -1,6 +1,7 @@
 //! Issuing: paid orders get their tickets, retried until done; it never undoes `paid`.
 
 use crate::backend::Backend;
+use crate::catalog::zoned;
 use crate::error::{Error, Result};
 use crate::mail;
 use crate::postgres::orders::{self, ItemRow, OrderRow};
@@ -93,7 +94,39 @@ impl Backend {
             .collect();
         let link = format!("{}/orders/{}", self.config.public_url, order.id);
         let event = format!("{} – {}", sale.row.artist, sale.row.title);
-        let mail = mail::tickets_ready(&account.email, &event, &seats, &link, &account.lang);
+        let evening = evening(&zoned(sale.row.starts, &sale.row.time_zone)?, &sale.row.venue, &sale.row.city);
+        let mail = mail::tickets_ready(&account.email, (&event, &evening), &seats, &link, &account.lang);
         mail::enqueue(&mut **tx, &format!("tickets:{}", order.id), &mail, self.now()).await
+    }
+}
+
+/// When and where, in the venue's own time and in words of no language.
+fn evening(at: &domain::ZonedTime, venue: &str, city: &str) -> String {
+    let (sign, offset) = (if at.offset_min < 0 { '-' } else { '+' }, at.offset_min.unsigned_abs());
+    format!(
+        "{:04}-{:02}-{:02} {:02}:{:02} (UTC{sign}{:02}:{:02}, {}) · {venue}, {city}",
+        at.year,
+        at.month,
+        at.day,
+        at.hour,
+        at.minute,
+        offset / 60,
+        offset % 60,
+        at.zone
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::Millis;
+
+    #[test]
+    fn a_mail_says_the_venues_time_and_its_zone() {
+        let at = zoned(Millis(1_792_891_800_000), "Europe/Berlin").unwrap();
+        assert_eq!(
+            evening(&at, "StarArena", "Berlin"),
+            "2026-10-25 02:30 (UTC+01:00, Europe/Berlin) · StarArena, Berlin"
+        );
     }
 }

@@ -3,9 +3,11 @@
 use super::{print, with_backend};
 use crate::cli::venue::ORGANIZATION;
 use anyhow::{Context as _, bail};
-use backend::{NewEvent, NewPerformance};
+use backend::{Backend, Member, NewPerformance};
 use clap::Subcommand;
+use domain::organizer::sales::EventFields;
 use domain::{Millis, PerformanceId, SeatNo};
+use std::sync::Arc;
 
 #[derive(Subcommand)]
 pub(super) enum EventCommand {
@@ -26,6 +28,9 @@ pub(super) enum EventCommand {
         /// Picture theme
         #[arg(long, default_value_t = 0)]
         cover: u8,
+        /// The organization to act for; made if there is none of that name
+        #[arg(long, default_value = ORGANIZATION)]
+        organization: String,
     },
 }
 
@@ -66,16 +71,25 @@ pub(super) enum PerformanceCommand {
         /// Places released a minute
         #[arg(long, default_value_t = 1_200)]
         release_per_min: u32,
+        /// The organization to act for; made if there is none of that name
+        #[arg(long, default_value = ORGANIZATION)]
+        organization: String,
     },
     /// Rest entry; whoever is inside goes on
     Pause {
         /// The performance
         id: PerformanceId,
+        /// The organization to act for; made if there is none of that name
+        #[arg(long, default_value = ORGANIZATION)]
+        organization: String,
     },
     /// Let fans in again
     Resume {
         /// The performance
         id: PerformanceId,
+        /// The organization to act for; made if there is none of that name
+        #[arg(long, default_value = ORGANIZATION)]
+        organization: String,
     },
     /// Take seats off sale
     Block {
@@ -87,6 +101,9 @@ pub(super) enum PerformanceCommand {
         /// Why
         #[arg(long)]
         reason: String,
+        /// The organization to act for; made if there is none of that name
+        #[arg(long, default_value = ORGANIZATION)]
+        organization: String,
     },
     /// Put blocked seats back on sale
     Unblock {
@@ -95,18 +112,27 @@ pub(super) enum PerformanceCommand {
         /// Seat numbers, separated by commas
         #[arg(long)]
         seats: String,
+        /// The organization to act for; made if there is none of that name
+        #[arg(long, default_value = ORGANIZATION)]
+        organization: String,
     },
 }
 
 pub(super) async fn event(command: EventCommand) -> anyhow::Result<()> {
-    let EventCommand::Create { slug, title, artist, description, cover } = command;
+    let EventCommand::Create { slug, title, artist, description, cover, organization } = command;
     with_backend(async |backend| {
-        let organization = backend.ensure_organization(ORGANIZATION).await?;
-        let id = backend.make_event(organization, &NewEvent { slug, title, artist, description, cover }).await?;
+        let member = member(&backend, &organization).await?;
+        let id = backend.ensure_event(&member, EventFields { slug, title, artist, description, cover }).await?;
         print(&id.to_string());
         Ok(())
     })
     .await
+}
+
+/// The command line as a member of that organization.
+async fn member(backend: &Arc<Backend>, organization: &str) -> anyhow::Result<Member> {
+    backend.ensure_organization(organization).await?;
+    Ok(backend.command_line(organization).await?)
 }
 
 pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<()> {
@@ -124,7 +150,9 @@ pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<(
                 hold_ttl_s,
                 shoppers_max,
                 release_per_min,
+                organization,
             } => {
+                let member = member(&backend, &organization).await?;
                 let now = backend.now();
                 let starts = instant("--starts", &starts, now)?;
                 let (plan, categories) = backend.plan_of_venue(&venue).await?;
@@ -139,16 +167,24 @@ pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<(
                     currency: currency.parse()?,
                     prices: prices.iter().map(|text| price(text, &categories)).collect::<anyhow::Result<_>>()?,
                 };
-                let event = backend.event_by_slug(&event).await?;
-                let id = backend.make_performance(event, plan, &new).await?;
+                let event = backend.event_by_slug(&member, &event).await?;
+                let id = backend.sell(&member, event, plan, &new).await?;
                 print(&id.to_string());
             }
-            PerformanceCommand::Pause { id } => backend.set_paused(id, true).await?,
-            PerformanceCommand::Resume { id } => backend.set_paused(id, false).await?,
-            PerformanceCommand::Block { id, seats, reason } => {
-                backend.set_blocked(id, &seat_list(&seats)?, Some(&reason)).await?
+            PerformanceCommand::Pause { id, organization } => {
+                backend.pause_for(&member(&backend, &organization).await?, id, true).await?;
             }
-            PerformanceCommand::Unblock { id, seats } => backend.set_blocked(id, &seat_list(&seats)?, None).await?,
+            PerformanceCommand::Resume { id, organization } => {
+                backend.pause_for(&member(&backend, &organization).await?, id, false).await?;
+            }
+            PerformanceCommand::Block { id, seats, reason, organization } => {
+                let member = member(&backend, &organization).await?;
+                backend.block_for(&member, id, &seat_list(&seats)?, Some(&reason)).await?;
+            }
+            PerformanceCommand::Unblock { id, seats, organization } => {
+                let member = member(&backend, &organization).await?;
+                backend.block_for(&member, id, &seat_list(&seats)?, None).await?;
+            }
         }
         Ok(())
     })

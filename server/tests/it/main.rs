@@ -29,4 +29,5 @@ mod people;
 mod production;
 mod purchase;
 mod queue;
+mod selling;
 mod stock;

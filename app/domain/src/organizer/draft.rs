@@ -3,10 +3,32 @@
 //! Pure: times are instants here; turning the venue's local times into instants needs a time-zone
 //! database and is done by the server.
 
+mod checks;
+
+pub use checks::{Check, Detail, Item, State, missing};
+
 use crate::ids::{PlanId, SeatNo};
 use crate::money::Currency;
 use crate::time::Millis;
 use serde::{Deserialize, Serialize};
+
+/// Longest hold, in milliseconds: a day.
+pub const HOLD_TTL_MAX_MS: i64 = 86_400_000;
+/// Shortest hold, in milliseconds: below a second nobody reaches the checkout.
+pub const HOLD_TTL_MIN_MS: i64 = 1_000;
+/// Highest price of a seat in minor units: twenty of them still add up far below the range of sums.
+pub const PRICE_MAX_MINOR: i64 = 1_000_000_000_000;
+/// Most shoppers inside, and most places released a minute: beyond any house.
+pub const FLOW_MAX: u32 = 1_000_000;
+
+/// What a draft must know of its plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanFacts {
+    /// Names of the categories, by index.
+    pub categories: Vec<String>,
+    /// The category of each seat, by its number.
+    pub seat_categories: Vec<u8>,
+}
 
 /// A performance in the making, stored as one document with a version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,5 +98,149 @@ impl Default for Draft {
             zones: Vec::new(),
             blocked: Vec::new(),
         }
+    }
+}
+
+impl Draft {
+    /// The zone of each seat: its category, unless an added zone took it. Seats outside of the plan
+    /// are left out.
+    #[must_use]
+    pub fn seat_zones(&self, plan: &PlanFacts) -> Vec<u8> {
+        let mut zones = plan.seat_categories.clone();
+        for (index, zone) in self.zones.iter().enumerate() {
+            for seat in &zone.seats {
+                if let (Some(slot), Ok(index)) = (zones.get_mut(seat.0 as usize), u8::try_from(index)) {
+                    *slot = index;
+                }
+            }
+        }
+        zones
+    }
+
+    /// The zone of one seat; none when the plan has no such seat.
+    #[must_use]
+    pub fn zone_of(&self, seat: SeatNo, plan: &PlanFacts) -> Option<u8> {
+        let category = *plan.seat_categories.get(seat.0 as usize)?;
+        let added = self.zones.iter().rposition(|zone| zone.seats.contains(&seat));
+        Some(added.and_then(|index| u8::try_from(index).ok()).unwrap_or(category))
+    }
+
+    /// Whether each seat is off sale, by its number.
+    #[must_use]
+    pub fn seats_blocked(&self, plan: &PlanFacts) -> Vec<bool> {
+        let mut blocked = vec![false; plan.seat_categories.len()];
+        for seat in self.blocked.iter().flat_map(|group| &group.seats) {
+            if let Some(slot) = blocked.get_mut(seat.0 as usize) {
+                *slot = true;
+            }
+        }
+        blocked
+    }
+
+    /// Seats of each zone that are for sale, by the zone's index.
+    #[must_use]
+    pub fn sellable(&self, plan: &PlanFacts) -> Vec<u32> {
+        let mut counts = vec![0; self.zones.len()];
+        for (zone, blocked) in self.seat_zones(plan).into_iter().zip(self.seats_blocked(plan)) {
+            if let Some(count) = counts.get_mut(usize::from(zone)).filter(|_| !blocked) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
+    /// Whether buyers see other zones than the plan's categories: added, renamed or recoloured ones.
+    #[must_use]
+    pub fn has_own_zones(&self, plan: &PlanFacts) -> bool {
+        self.zones.len() != plan.categories.len()
+            || self
+                .zones
+                .iter()
+                .zip(&plan.categories)
+                .any(|(zone, category)| zone.name != *category || zone.color.is_some() || !zone.seats.is_empty())
+    }
+
+    /// Whether choosing another plan would drop work: added zones, or blocked seats. `categories` is
+    /// how many the present plan has.
+    #[must_use]
+    pub fn loses_with_plan(&self, categories: usize) -> bool {
+        self.zones.len() > categories
+            || self.zones.iter().any(|zone| !zone.seats.is_empty())
+            || !self.blocked.is_empty()
+    }
+
+    /// Takes another plan: its categories become the zones and keep the prices of equal names; added
+    /// zones and blocked seats belonged to the old plan and go.
+    pub fn choose_plan(&mut self, plan: PlanId, categories: &[String]) {
+        let old = std::mem::take(&mut self.zones);
+        self.zones = categories
+            .iter()
+            .map(|name| Zone {
+                name: name.clone(),
+                color: None,
+                price_minor: old.iter().find(|zone| zone.name == *name).and_then(|zone| zone.price_minor),
+                seats: Vec::new(),
+            })
+            .collect();
+        self.blocked.clear();
+        self.plan = Some(plan);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    fn facts() -> PlanFacts {
+        PlanFacts { categories: vec!["Floor".into(), "Tier".into()], seat_categories: vec![0, 0, 1, 1, 1] }
+    }
+
+    fn draft() -> Draft {
+        let mut draft = Draft::default();
+        draft.choose_plan(PlanId(Uuid::nil()), &facts().categories);
+        draft
+    }
+
+    #[test]
+    fn a_seat_is_in_its_category_until_an_added_zone_takes_it() {
+        let (plan, mut draft) = (facts(), draft());
+        assert!(!draft.has_own_zones(&plan));
+        draft.zones.push(Zone {
+            name: "Front".into(),
+            color: None,
+            price_minor: None,
+            seats: vec![SeatNo(1), SeatNo(9)],
+        });
+        assert_eq!(draft.seat_zones(&plan), [0, 2, 1, 1, 1]);
+        for (seat, zone) in [(0, Some(0)), (1, Some(2)), (4, Some(1)), (5, None), (9, None)] {
+            assert_eq!(draft.zone_of(SeatNo(seat), &plan), zone, "seat {seat}");
+        }
+        draft.blocked.push(Blocked { reason: "camera".into(), seats: vec![SeatNo(2), SeatNo(7)] });
+        assert_eq!(draft.sellable(&plan), [1, 2, 1]);
+        assert!(draft.has_own_zones(&plan) && draft.loses_with_plan(2));
+    }
+
+    #[test]
+    fn a_zone_that_buyers_see_otherwise_is_the_performances_own() {
+        let (plan, mut draft) = (facts(), draft());
+        draft.zones[0].price_minor = Some(1);
+        assert!(!draft.has_own_zones(&plan), "a price is no other zone");
+        draft.zones[0].name = "Parquet".into();
+        assert!(draft.has_own_zones(&plan) && !draft.loses_with_plan(2));
+    }
+
+    #[test]
+    fn another_plan_keeps_the_prices_of_equal_names_and_nothing_else() {
+        let mut draft = draft();
+        draft.zones[1].price_minor = Some(4_500);
+        draft.zones.push(Zone { name: "Front".into(), color: None, price_minor: Some(9), seats: vec![SeatNo(1)] });
+        draft.blocked.push(Blocked { reason: "camera".into(), seats: vec![SeatNo(2)] });
+        let next = PlanId(Uuid::from_u128(7));
+        draft.choose_plan(next, &["Tier".into(), "Balcony".into()]);
+        assert_eq!(draft.plan, Some(next));
+        let prices: Vec<_> = draft.zones.iter().map(|zone| (zone.name.as_str(), zone.price_minor)).collect();
+        assert_eq!(prices, [("Tier", Some(4_500)), ("Balcony", None)]);
+        assert!(draft.blocked.is_empty());
     }
 }

@@ -14,10 +14,12 @@ mod decode;
 mod encode;
 mod format;
 mod outline;
+mod zones;
 
 pub use decode::{DecodeError, MapData, SeatInfo, decode};
 pub use encode::encode;
 pub use format::{Flags, MapArea, MapCategory, MapRow, MapSection, MapShape, MapText, SeatLabels};
+pub use zones::{ZoneColor, with_zones};
 
 /// The version of both files that this code writes and reads.
 pub const VERSION: u16 = 1;

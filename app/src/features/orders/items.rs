@@ -18,7 +18,7 @@ pub(super) fn Head(order: OrderView) -> impl IntoView {
                 <h1>{order.artist}</h1>
                 <p class="order-event">{order.event}</p>
                 <p class="facts">
-                    <time datetime=format::machine_time(&order.starts)>{format::date_time(lang, &order.starts)}</time>
+                    <time datetime=format::machine_time(&order.starts)>{format::moment(lang, &order.starts)}</time>
                     <span>{order.venue}</span>
                 </p>
             </div>

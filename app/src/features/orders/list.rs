@@ -58,7 +58,7 @@ fn Row(row: OrderRow) -> impl IntoView {
                 <b>{row.artist}</b>
                 <span>{row.event}</span>
                 <span class="facts">
-                    <time datetime=format::machine_time(&row.starts)>{format::date_time(lang, &row.starts)}</time>
+                    <time datetime=format::machine_time(&row.starts)>{format::moment(lang, &row.starts)}</time>
                     <span>{row.venue}</span>
                 </span>
             </span>

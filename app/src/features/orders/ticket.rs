@@ -78,7 +78,7 @@ fn Ticket(order: OrderView, item: OrderItem, code: TicketQr, id: TicketId) -> im
                     </div>
                     <div>
                         <dt>{td_string!(lang, orders.time)}</dt>
-                        <dd>{format::clock_time(&order.starts)}</dd>
+                        <dd>{format::venue_clock(lang, &order.starts)}</dd>
                     </div>
                     <div>
                         <dt>{td_string!(lang, orders.venue)}</dt>

@@ -1,28 +1,13 @@
 //! Events, performances in the making, and prices.
 
-use super::frame::{Frame, Tab};
-use leptos::prelude::*;
+mod api;
+mod draft;
+mod event;
+mod events;
+mod prices;
+mod published;
 
-/// A page.
-#[component]
-pub fn EventsPage() -> impl IntoView {
-    view! { <Frame tab=Tab::Events>{|| ()}</Frame> }
-}
-
-/// A page.
-#[component]
-pub fn EventPage() -> impl IntoView {
-    view! { <Frame tab=Tab::Events>{|| ()}</Frame> }
-}
-
-/// A page.
-#[component]
-pub fn DraftPage() -> impl IntoView {
-    view! { <Frame tab=Tab::Events>{|| ()}</Frame> }
-}
-
-/// A page.
-#[component]
-pub fn PricesPage() -> impl IntoView {
-    view! { <Frame tab=Tab::Events>{|| ()}</Frame> }
-}
+pub use draft::DraftPage;
+pub use event::EventPage;
+pub use events::EventsPage;
+pub use prices::PricesPage;

@@ -141,12 +141,12 @@ fn Performance(view: PerformanceView) -> impl IntoView {
     let lang = lang();
     view! {
         <header class="queue-head">
-            <CoverStrip cover=view.cover/>
+            <CoverStrip cover=view.cover picture=view.picture.clone()/>
             <div>
                 <p class="overline">{td_string!(lang, queue.title)}</p>
                 <h1><a href=format!("/events/{}", view.slug)>{view.artist}</a></h1>
                 <p class="facts">
-                    <time datetime=format::machine_time(&view.starts)>{format::date_time(lang, &view.starts)}</time>
+                    <time datetime=format::machine_time(&view.starts)>{format::moment(lang, &view.starts)}</time>
                     <span>{format!("{}, {}", view.venue, view.city)}</span>
                 </p>
             </div>

@@ -78,7 +78,7 @@ fn List(data: ListData) -> impl IntoView {
         <div class="seatlist" data-testid="seat-list-page">
             <header>
                 <h1>{title}</h1>
-                <p>{view.artist.clone()} " · " {view.venue.clone()} " · " {format::date_time(lang, &view.starts)}</p>
+                <p>{view.artist.clone()} " · " {view.venue.clone()} " · " {format::moment(lang, &view.starts)}</p>
                 <p>{td_string!(lang, seats.list_intro, limit = view.limit)}</p>
             </header>
             <nav class="seatlist-links">

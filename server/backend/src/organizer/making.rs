@@ -1,20 +1,24 @@
-//! The making of plans, events and performances, below roles: the demo, simulations and publishing use it.
+//! Organizations and plans as they are stored and published, and what is steered in a running sale,
+//! below sessions: pages, commands and the demo all come here.
 
+use super::access::Member;
 use super::storing::Prepared;
-use crate::backend::{Backend, random_bytes};
+use crate::backend::Backend;
 use crate::catalog::zoned;
 use crate::error::{Error, Result, not_found, refuse};
-use crate::postgres::{accounts, catalog, detached, plans};
+use crate::postgres::{accounts, catalog, detached, events, plans};
 use crate::redis::ShortAnswer;
-use domain::hold::{SEATS_PER_HOLD_MAX, SeatState};
+use domain::hold::SeatState;
+use domain::organizer::desk::SaleChange;
 use domain::venue::Plan;
-use domain::{Code, Currency, EventId, Millis, OrganizationId, PerformanceId, PlanId, Refusal, SeatNo};
+use domain::{Code, Currency, Millis, OrganizationId, PerformanceId, PlanId, Refusal, SeatNo};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Longest name of an event, an artist or a venue, in characters.
-const NAME_MAX_CHARS: usize = 120;
+pub(super) const NAME_MAX_CHARS: usize = 120;
 /// Longest description, in characters.
-const DESCRIPTION_MAX_CHARS: usize = 10_000;
+pub(super) const DESCRIPTION_MAX_CHARS: usize = 10_000;
 
 /// A plan that was stored and published.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,21 +29,6 @@ pub struct StoredPlan {
     pub map_digest: String,
     /// Number of seats.
     pub seats: usize,
-}
-
-/// An event to be made.
-#[derive(Clone, Debug)]
-pub struct NewEvent {
-    /// Part of its address: lower-case letters, digits and hyphens.
-    pub slug: String,
-    /// Title.
-    pub title: String,
-    /// Who plays.
-    pub artist: String,
-    /// Plain text.
-    pub description: String,
-    /// Picture theme.
-    pub cover: u8,
 }
 
 /// A performance to be made.
@@ -69,7 +58,7 @@ pub(super) fn invalid<T>(message: impl Into<String>) -> Result<T> {
     refuse(Code::InvalidInput, message)
 }
 
-fn check_text(field: &str, text: &str, most: usize) -> Result<()> {
+pub(super) fn check_text(field: &str, text: &str, most: usize) -> Result<()> {
     let count = text.chars().count();
     if count == 0 || count > most || text.chars().any(|c| c.is_control() && c != '\n') {
         return invalid(format!("{field}: 1 to {most} characters without control characters are expected"));
@@ -144,93 +133,6 @@ impl Backend {
         Ok((id, plans::categories(&self.pg, id).await?))
     }
 
-    /// Makes an event, or finds the one with this address.
-    ///
-    /// # Errors
-    /// `invalid_input` names the field.
-    pub async fn make_event(&self, organization: OrganizationId, new: &NewEvent) -> Result<EventId> {
-        let slug_ok = !new.slug.is_empty()
-            && new.slug.len() <= 80
-            && new.slug.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-        if !slug_ok {
-            return invalid("slug: 1 to 80 lower-case letters, digits and hyphens are expected");
-        }
-        check_text("title", &new.title, NAME_MAX_CHARS)?;
-        check_text("artist", &new.artist, NAME_MAX_CHARS)?;
-        check_text("description", &new.description, DESCRIPTION_MAX_CHARS)?;
-        let insert = catalog::EventInsert {
-            id: EventId(uuid::Uuid::now_v7()),
-            organization,
-            slug: &new.slug,
-            title: &new.title,
-            artist: &new.artist,
-            description: &new.description,
-            cover: new.cover,
-            now: self.now(),
-        };
-        catalog::insert_event(&self.pg, &insert).await?;
-        match catalog::event_id(&self.pg, &new.slug).await? {
-            Some(id) => Ok(id),
-            None => Err(Error::Broken(format!("event {} was stored and is not there", new.slug))),
-        }
-    }
-
-    /// The event with this address.
-    ///
-    /// # Errors
-    /// `not_found`.
-    pub async fn event_by_slug(&self, slug: &str) -> Result<EventId> {
-        match catalog::event_id(&self.pg, slug).await? {
-            Some(id) => Ok(id),
-            None => not_found("event"),
-        }
-    }
-
-    /// Makes a performance: its queue's secret seed is drawn and the commitment published now; the
-    /// leader warms its seats up.
-    ///
-    /// # Errors
-    /// `invalid_input` names the field or the rule.
-    pub async fn make_performance(&self, event: EventId, plan: PlanId, new: &NewPerformance) -> Result<PerformanceId> {
-        if new.opens >= new.closes {
-            return invalid("closes: the sale must end after it opens");
-        }
-        if new.seat_limit == 0 || new.seat_limit as usize > SEATS_PER_HOLD_MAX {
-            return invalid(format!("seat_limit: a number from 1 to {SEATS_PER_HOLD_MAX} is expected"));
-        }
-        if !(1_000..=86_400_000).contains(&new.hold_ttl_ms) {
-            return invalid("hold_ttl_ms: one second to one day is expected");
-        }
-        if new.shoppers_max == 0 || new.release_per_min == 0 {
-            return invalid("shoppers_max, release_per_min: at least 1 is expected");
-        }
-        let categories = plans::categories(&self.pg, plan).await?;
-        if categories.is_empty() {
-            return not_found("plan");
-        }
-        if let Some((category, _)) =
-            new.prices.iter().find(|(c, amount)| usize::from(*c) >= categories.len() || *amount <= 0)
-        {
-            return invalid(format!("prices: category {category} is not in the plan, or its price is not positive"));
-        }
-        self.check_all_priced(plan, &categories, new).await?;
-        let id = PerformanceId(uuid::Uuid::now_v7());
-        catalog::insert_performance(&self.pg, id, event, plan, new, &random_bytes::<32>(), self.now()).await?;
-        Ok(id)
-    }
-
-    /// A seat that fans can see but not buy for want of a price is an organizer's mistake.
-    async fn check_all_priced(&self, plan: PlanId, categories: &[String], new: &NewPerformance) -> Result<()> {
-        let seats = self.plan_seats(plan).await?;
-        for (index, name) in categories.iter().enumerate() {
-            let used = seats.seats.iter().filter(|seat| usize::from(seat.category) == index).count();
-            if used > 0 && !new.prices.iter().any(|(c, _)| usize::from(*c) == index) {
-                return invalid(format!("prices: category `{name}` has {used} seats and no price"));
-            }
-        }
-        Ok(())
-    }
-
     /// Pauses or resumes entry; whoever is inside goes on.
     ///
     /// # Errors
@@ -240,6 +142,43 @@ impl Backend {
             return not_found("performance");
         }
         self.carry_settings(id).await
+    }
+
+    /// Pauses or resumes entry of the member's own performance.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn pause_for(self: &Arc<Self>, member: &Member, id: PerformanceId, paused: bool) -> Result<()> {
+        self.own_performance(member, id).await?;
+        let change = if paused { SaleChange::Pause } else { SaleChange::Resume };
+        self.change_sale_as(member, id, change).await
+    }
+
+    /// Takes seats of the member's own performance off sale, with a reason, or puts them back.
+    ///
+    /// # Errors
+    /// `not_found`; those of [`Backend::set_blocked`].
+    pub async fn block_for(
+        self: &Arc<Self>,
+        member: &Member,
+        id: PerformanceId,
+        seats: &[SeatNo],
+        reason: Option<&str>,
+    ) -> Result<()> {
+        self.own_performance(member, id).await?;
+        self.set_blocked(id, seats, reason).await?;
+        let action = if reason.is_some() { "performance.block" } else { "performance.unblock" };
+        let detail = json!({ "seats": seats, "reason": reason });
+        self.record(&self.pg, member, action, &format!("performance {id}"), &detail).await
+    }
+
+    /// Refuses what is another organization's.
+    pub(super) async fn own_performance(&self, member: &Member, id: PerformanceId) -> Result<()> {
+        if events::owns_performance(&self.pg, member.organization, id).await? {
+            Ok(())
+        } else {
+            not_found("performance")
+        }
     }
 
     /// Takes seats off sale, with a reason, or puts them back: all of them, or none.

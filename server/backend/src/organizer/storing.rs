@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::postgres::plans::{PlanInsert, Written};
+use domain::venue::static_map::StaticMap;
 use domain::venue::{Plan, plan::Kind, pretix, static_map};
 use domain::{Millis, OrganizationId, PlanId};
 use sha2::{Digest as _, Sha256};
@@ -82,9 +83,13 @@ pub(super) fn plan_of(written: &Written) -> Result<Plan> {
     }
 }
 
-/// Writes the static map under the digest of its content, each file beside its compressed forms.
+/// Publishes the map of a plan; see [`publish_map`].
 pub(super) fn publish(dir: &Path, plan: &Plan) -> Result<String> {
-    let map = static_map::encode(plan);
+    publish_map(dir, &static_map::encode(plan))
+}
+
+/// Writes the static map under the digest of its content, each file beside its compressed forms.
+pub(super) fn publish_map(dir: &Path, map: &StaticMap) -> Result<String> {
     let mut hash = Sha256::new();
     hash.update(&map.bin);
     hash.update(map.json.as_bytes());

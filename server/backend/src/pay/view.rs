@@ -3,7 +3,6 @@
 use crate::backend::Backend;
 use crate::catalog::zoned;
 use crate::error::{Error, Result, not_found};
-use crate::holds::total;
 use crate::postgres::orders::{self, OrderRow};
 use crate::postgres::{attempts, tickets};
 use domain::account::Session;
@@ -61,10 +60,11 @@ impl Backend {
         let seats = domain::ids::parse_seats(&record.s)
             .map_err(|part| Error::Broken(format!("a hold names the seat {part}")))?;
         let mut view = self.frame(&sale, id, Self::status_of_record(&record), Millis(record.x))?;
-        view.total = total(&sale, &seats)?;
+        let prices = self.prices_of(&sale, record.v).await?;
+        view.total = prices.total(&sale, &seats)?;
         for seat in seats {
             let names = sale.seats.seats.get(seat.0 as usize);
-            let (Some(names), Some(price)) = (names, sale.price(seat)) else {
+            let (Some(names), Some(price)) = (names, prices.of(&sale, seat)) else {
                 return Err(Error::Broken(format!("held seat {seat} is not in the plan")));
             };
             view.items.push(OrderItem {

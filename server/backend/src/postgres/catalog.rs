@@ -14,11 +14,14 @@ pub(crate) struct PerformanceRow {
     pub(crate) artist: String,
     pub(crate) description: String,
     pub(crate) cover: u8,
+    pub(crate) picture: Option<String>,
     pub(crate) plan: PlanId,
     pub(crate) venue: String,
     pub(crate) city: String,
     pub(crate) time_zone: String,
     pub(crate) map_digest: String,
+    /// Its zones are not the plan's categories.
+    pub(crate) own_zones: bool,
     pub(crate) seat_count: u32,
     pub(crate) starts: Millis,
     pub(crate) opens: Millis,
@@ -40,7 +43,8 @@ pub(crate) struct PerformanceRow {
 }
 
 const PERFORMANCE: &str = "
-    select p.*, e.slug, e.title, e.artist, e.description, e.cover, l.venue, l.city, l.time_zone, l.map_digest, l.seat_count,
+    select p.*, e.slug, e.title, e.artist, e.description, e.cover, e.picture, l.venue, l.city, l.time_zone,
+           coalesce(p.map_digest, l.map_digest) as shown_digest, l.seat_count,
            q.lobby, (select min(amount_minor) from prices where performance_id = p.id and version = p.price_version) as from_minor
     from performances p
     join events e on e.id = p.event_id
@@ -70,11 +74,13 @@ fn performance(row: &PgRow) -> sqlx::Result<PerformanceRow> {
         artist: row.try_get("artist")?,
         description: row.try_get("description")?,
         cover: u8::try_from(row.try_get::<i16, _>("cover")?).map_err(|e| bad("cover", e))?,
+        picture: row.try_get("picture")?,
         plan: PlanId(row.try_get("plan_id")?),
         venue: row.try_get("venue")?,
         city: row.try_get("city")?,
         time_zone: row.try_get("time_zone")?,
-        map_digest: row.try_get("map_digest")?,
+        map_digest: row.try_get("shown_digest")?,
+        own_zones: row.try_get::<Option<i16>, _>("zone_count")?.is_some(),
         seat_count: unsigned(row, "seat_count")?,
         starts: Millis(row.try_get("starts_ms")?),
         opens: Millis(row.try_get("opens_ms")?),
@@ -176,50 +182,9 @@ pub(crate) async fn insert_event(db: impl PgExecutor<'_>, event: &EventInsert<'_
     Ok(done.rows_affected() == 1)
 }
 
-/// The id of an event.
-pub(crate) async fn event_id(db: impl PgExecutor<'_>, slug: &str) -> sqlx::Result<Option<EventId>> {
-    Ok(sqlx::query_scalar("select id from events where slug = $1").bind(slug).fetch_optional(db).await?.map(EventId))
-}
-
-/// Adds a performance with its prices and its row of the queue.
-pub(crate) async fn insert_performance(
-    db: impl PgExecutor<'_>,
-    id: PerformanceId,
-    event: EventId,
-    plan: PlanId,
-    new: &crate::organizer::NewPerformance,
-    seed: &[u8],
-    now: Millis,
-) -> sqlx::Result<()> {
-    let categories: Vec<i16> = new.prices.iter().map(|(category, _)| i16::from(*category)).collect();
-    let amounts: Vec<i64> = new.prices.iter().map(|(_, amount)| *amount).collect();
-    sqlx::query(
-        "with performance as (
-            insert into performances (id, event_id, plan_id, starts_ms, opens_ms, closes_ms, seat_limit, hold_ttl_ms, shoppers_max,
-                release_per_min, currency, draw_seed, draw_commitment, created_ms)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, sha256($12), $13) returning id),
-         queue as (insert into queue_state (performance_id) select id from performance)
-         insert into prices (performance_id, version, category, amount_minor)
-         select $1, 1, category, amount from unnest($14::smallint[], $15::bigint[]) as price (category, amount)",
-    )
-    .bind(id.0)
-    .bind(event.0)
-    .bind(plan.0)
-    .bind(new.starts.0)
-    .bind(new.opens.0)
-    .bind(new.closes.0)
-    .bind(i32::try_from(new.seat_limit).unwrap_or(i32::MAX))
-    .bind(new.hold_ttl_ms)
-    .bind(i32::try_from(new.shoppers_max).unwrap_or(i32::MAX))
-    .bind(i32::try_from(new.release_per_min).unwrap_or(i32::MAX))
-    .bind(new.currency.code())
-    .bind(seed)
-    .bind(now.0)
-    .bind(categories)
-    .bind(amounts)
-    .execute(db)
-    .await?;
-    Ok(())
+/// Whether any event has this address.
+pub(crate) async fn slug_taken(db: impl PgExecutor<'_>, slug: &str) -> sqlx::Result<bool> {
+    sqlx::query_scalar("select exists (select 1 from events where slug = $1)").bind(slug).fetch_one(db).await
 }
 
 /// Pauses or resumes entry.

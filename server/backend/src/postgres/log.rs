@@ -99,7 +99,8 @@ pub(crate) async fn insert_orders(
             join o on o.id = i.id
             join performances p on p.id = $1
             join plan_seats s on s.plan_id = p.plan_id and s.seat_no = i.seat
-            join prices r on r.performance_id = $1 and r.version = o.version and r.category = s.category
+            left join performance_seat_zones z on z.performance_id = $1 and z.seat_no = i.seat
+            join prices r on r.performance_id = $1 and r.version = o.version and r.category = coalesce(z.zone, s.category)
             group by o.id)
          insert into orders (id, performance_id, account_id, status, currency, total_minor, price_version, created_ms, expires_ms, released_ms)
          select o.id, $1, o.account, case when o.open then 'pending_payment' else 'closed' end, p.currency,
@@ -121,12 +122,13 @@ pub(crate) async fn insert_orders(
     .await?;
     sqlx::query(
         "insert into order_items (order_id, seat_no, category, amount_minor)
-         select i.id, i.seat, s.category, r.amount_minor
+         select i.id, i.seat, r.category, r.amount_minor
          from unnest($2::uuid[], $3::integer[]) as i (id, seat)
          join orders o on o.id = i.id
          join performances p on p.id = $1
          join plan_seats s on s.plan_id = p.plan_id and s.seat_no = i.seat
-         join prices r on r.performance_id = $1 and r.version = o.price_version and r.category = s.category
+         left join performance_seat_zones z on z.performance_id = $1 and z.seat_no = i.seat
+         join prices r on r.performance_id = $1 and r.version = o.price_version and r.category = coalesce(z.zone, s.category)
          on conflict (order_id, seat_no) do nothing",
     )
     .bind(performance.0)

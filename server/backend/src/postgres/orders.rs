@@ -116,10 +116,11 @@ pub(crate) struct ItemRow {
 /// The items of orders, by seat.
 pub(crate) async fn items(db: impl PgExecutor<'_>, ids: &[Uuid]) -> sqlx::Result<Vec<ItemRow>> {
     sqlx::query(
-        "select i.order_id, i.seat_no, i.amount_minor, s.section, s.row_label, s.seat_label, c.name as category
+        "select i.order_id, i.seat_no, i.amount_minor, s.section, s.row_label, s.seat_label, coalesce(z.name, c.name, '') as category
          from order_items i join orders o on o.id = i.order_id join performances p on p.id = o.performance_id
          join plan_seats s on s.plan_id = p.plan_id and s.seat_no = i.seat_no
-         join plan_categories c on c.plan_id = p.plan_id and c.category = i.category
+         left join performance_zones z on z.performance_id = p.id and z.zone = i.category
+         left join plan_categories c on c.plan_id = p.plan_id and c.category = i.category
          where i.order_id = any($1) order by i.order_id, i.seat_no",
     )
     .bind(ids)

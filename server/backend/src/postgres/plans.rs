@@ -95,6 +95,7 @@ pub(crate) async fn insert(db: &mut PgConnection, plan: &PlanInsert<'_>) -> sqlx
 }
 
 /// One seat of a plan.
+#[derive(Clone)]
 pub(crate) struct PlanSeatRow {
     pub(crate) section_no: u16,
     pub(crate) section: String,

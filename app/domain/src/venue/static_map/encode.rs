@@ -12,7 +12,8 @@ use crate::venue::geometry::{Point, Rect, whole};
 use crate::venue::plan::{Area, Kind, Plan, Seat, Shape};
 
 /// Colours of categories that name none, told apart also without colour vision.
-const PALETTE: [&str; 8] = ["#f6c453", "#f0904f", "#df5d78", "#b45ccf", "#5b7be6", "#3fa7a0", "#8fbf5a", "#9aa3b2"];
+pub(super) const PALETTE: [&str; 8] =
+    ["#f6c453", "#f0904f", "#df5d78", "#b45ccf", "#5b7be6", "#3fa7a0", "#8fbf5a", "#9aa3b2"];
 
 /// The published form of the plan.
 #[must_use]
@@ -262,7 +263,7 @@ fn map_area(area: &Area, grain: Grain) -> MapArea {
 }
 
 /// The colour if it is plainly one: a plan comes from outside, and its colours may end in a style.
-fn safe_color(color: Option<&str>) -> Option<String> {
+pub(super) fn safe_color(color: Option<&str>) -> Option<String> {
     let color = color?.trim();
     let is_hex = color
         .strip_prefix('#')

@@ -1,0 +1,130 @@
+//! A published performance: what is fixed, whether its seats are in place, and the ways on.
+
+use super::draft::Zones;
+use crate::components::phase::PhaseLabel;
+use crate::features::organizer::frame::may;
+use crate::format;
+use crate::i18n::td_string;
+use crate::lang::lang;
+use domain::organizer::Action;
+use domain::organizer::sales::{DraftView, LocalText, Published, Readiness, SectionReady, hold_minutes};
+use leptos::prelude::*;
+use std::time::Duration;
+
+/// How often the page looks whether the seats are in place.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// What a published performance is.
+#[component]
+pub(super) fn PublishedPart(view: DraftView, published: Published, changed: Callback<()>) -> impl IntoView {
+    let lang = lang();
+    let (id, slug) = (view.id, view.slug.clone());
+    view! {
+        <header class="sales-head">
+            <h1>{td_string!(lang, sales.performance)}</h1>
+            <PhaseLabel phase=published.phase/>
+        </header>
+        <p class="actions">
+            {may(Action::ReadDesk).then(|| view! {
+                <a class="button button-accent" href=format!("/organizer/performances/{id}/desk") data-testid="to-desk">
+                    {td_string!(lang, sales.to_desk)}
+                </a>
+            })}
+            <a class="button" href=format!("/organizer/performances/{id}/prices") data-testid="to-prices">
+                {td_string!(lang, sales.to_prices)}
+            </a>
+            <a class="button" href=format!("/events/{slug}") data-testid="to-event">{td_string!(lang, sales.to_event)}</a>
+        </p>
+        <Seats readiness=published.readiness changed/>
+        <Facts view=view.clone() commitment=published.commitment/>
+        <section class="sales-part" aria-labelledby="zones">
+            <h2 id="zones">{td_string!(lang, sales.prices)}</h2>
+            <Zones view/>
+        </section>
+    }
+    .into_any()
+}
+
+/// Whether the seats are in place, counted by section.
+#[component]
+fn Seats(readiness: Readiness, changed: Callback<()>) -> impl IntoView {
+    let lang = lang();
+    match readiness {
+        Readiness::Building { seats } => {
+            // Only a browser looks again by itself.
+            Effect::new(move |_| set_timeout(move || changed.run(()), LOOK_EVERY));
+            view! {
+                <p class="notice" role="status" data-testid="readiness" data-ready="false">
+                    {td_string!(lang, sales.building, seats = format::number(seats))}
+                </p>
+            }
+            .into_any()
+        }
+        Readiness::Ready { seats, sections, .. } => {
+            let counted: u32 = sections.iter().map(|section| section.seats).sum();
+            let rows = sections.into_iter().map(|section| view! { <Section section/> }).collect_view();
+            view! {
+                <details class="sales-ready" data-testid="readiness" data-ready="true">
+                    <summary>
+                        {td_string!(lang, sales.ready, counted = format::number(counted), seats = format::number(seats))}
+                    </summary>
+                    <table class="sales-zones">
+                        <thead>
+                            <tr>
+                                <th scope="col">{td_string!(lang, sales.section)}</th>
+                                <th scope="col">{td_string!(lang, sales.seats)}</th>
+                                <th scope="col">{td_string!(lang, sales.taken)}</th>
+                                <th scope="col">{td_string!(lang, sales.off_sale)}</th>
+                            </tr>
+                        </thead>
+                        <tbody>{rows}</tbody>
+                    </table>
+                </details>
+            }
+            .into_any()
+        }
+    }
+}
+
+#[component]
+fn Section(section: SectionReady) -> impl IntoView {
+    view! {
+        <tr>
+            <th scope="row">{section.name}</th>
+            <td>{format::number(section.seats)}</td>
+            <td>{format::number(section.taken)}</td>
+            <td>{format::number(section.blocked)}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+#[component]
+fn Facts(view: DraftView, commitment: String) -> impl IntoView {
+    let lang = lang();
+    let at = |time: &LocalText| time.zoned.as_ref().map(|zoned| format::zoned_moment(lang, zoned)).unwrap_or_default();
+    let place = view.plan.as_ref().map(|plan| format!("{}, {}", plan.venue, plan.city)).unwrap_or_default();
+    let facts = [
+        (td_string!(lang, sales.plan), place),
+        (td_string!(lang, sales.starts), at(&view.starts)),
+        (td_string!(lang, sales.opens), at(&view.opens)),
+        (td_string!(lang, sales.closes), at(&view.closes)),
+        (td_string!(lang, sales.seat_limit), view.seat_limit.to_string()),
+        (td_string!(lang, sales.hold_time), hold_minutes(view.hold_ttl_ms)),
+        (td_string!(lang, sales.shoppers), format::number(view.shoppers_max)),
+        (td_string!(lang, sales.release), format::number(view.release_per_min)),
+    ];
+    let rows =
+        facts.into_iter().map(|(name, value)| view! { <div><dt>{name}</dt><dd>{value}</dd></div> }).collect_view();
+    view! {
+        <dl class="sales-facts" data-testid="published">
+            {rows}
+            <div>
+                <dt>{td_string!(lang, sales.commitment)}</dt>
+                <dd><code data-testid="commitment">{commitment}</code></dd>
+            </div>
+        </dl>
+        <p class="quiet">{td_string!(lang, sales.commitment_text)}</p>
+    }
+    .into_any()
+}
