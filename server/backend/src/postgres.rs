@@ -15,6 +15,7 @@ pub(crate) mod members;
 pub(crate) mod orders;
 pub(crate) mod outbox;
 pub(crate) mod plans;
+pub(crate) mod prices;
 pub(crate) mod queue;
 pub(crate) mod refunds;
 pub(crate) mod search;

@@ -23,6 +23,7 @@ mod faults;
 mod holds;
 mod live;
 mod payments;
+mod pricing;
 mod production;
 mod purchase;
 mod queue;

@@ -1,5 +1,10 @@
 //! Events, performances in the making, and prices.
 
+mod prices;
+mod prices_api;
+
+pub use prices::PricesPage;
+
 use super::frame::{Frame, Tab};
 use leptos::prelude::*;
 
@@ -18,11 +23,5 @@ pub fn EventPage() -> impl IntoView {
 /// A page.
 #[component]
 pub fn DraftPage() -> impl IntoView {
-    view! { <Frame tab=Tab::Events>{|| ()}</Frame> }
-}
-
-/// A page.
-#[component]
-pub fn PricesPage() -> impl IntoView {
     view! { <Frame tab=Tab::Events>{|| ()}</Frame> }
 }

@@ -3,9 +3,9 @@
 use crate::backend::{Backend, random_bytes};
 use crate::catalog::zoned;
 use crate::error::{Error, Result, not_found, refuse};
+use crate::organizer::blocking::BlockChange;
 use crate::postgres::{accounts, catalog, detached, plans};
-use crate::redis::ShortAnswer;
-use domain::hold::{SEATS_PER_HOLD_MAX, SeatState};
+use domain::hold::SEATS_PER_HOLD_MAX;
 use domain::venue::{Plan, plan::Kind, pretix, static_map};
 use domain::{Code, Currency, EventId, Millis, OrganizationId, PerformanceId, PlanId, Refusal, SeatNo};
 use sha2::{Digest as _, Sha256};
@@ -272,36 +272,18 @@ impl Backend {
     /// Takes seats off sale, with a reason, or puts them back: all of them, or none.
     ///
     /// # Errors
-    /// `unknown_seat`, `seat_taken` with the seats, `unavailable`.
+    /// `not_found`, `unknown_seat`, `seat_taken` with the seats, `unavailable`.
     pub async fn set_blocked(
         self: &Arc<Self>,
         id: PerformanceId,
         seats: &[SeatNo],
         reason: Option<&str>,
     ) -> Result<()> {
-        let sale = self.sale(id).await?;
-        let (from, to) = match reason {
-            Some(reason) => {
-                check_text("reason", reason, NAME_MAX_CHARS)?;
-                (SeatState::Available, SeatState::Blocked)
-            }
-            None => (SeatState::Blocked, SeatState::Available),
+        let change = match reason {
+            Some(reason) => BlockChange::Block(reason.to_owned()),
+            None => BlockChange::Unblock,
         };
-        match self.seats.block(&sale.keys, sale.row.epoch, seats, from as u8, to as u8).await? {
-            ShortAnswer::Done | ShortAnswer::Again => {}
-            ShortAnswer::Rebuilding => return crate::holds::rebuilding(),
-            ShortAnswer::No(word, seats) => {
-                let code = if word == "unknown" { Code::UnknownSeat } else { Code::SeatTaken };
-                let text = format!("seat {} can't change: {word}", domain::ids::join_seats(&seats));
-                return Err(Error::Refused(Refusal::new(code, text).with_seats(seats)));
-            }
-        }
-        let numbers: Vec<i32> = seats.iter().filter_map(|s| i32::try_from(s.0).ok()).collect();
-        match reason {
-            Some(reason) => catalog::insert_blocked(&self.pg, id, &numbers, reason).await?,
-            None => catalog::delete_blocked(&self.pg, id, &numbers).await?,
-        }
-        Ok(())
+        self.change_blocked(id, seats.iter().copied().collect(), change, None).await
     }
 }
 

@@ -254,14 +254,14 @@ pub(crate) async fn insert_blocked(
     Ok(())
 }
 
-/// Unblocks seats.
-pub(crate) async fn delete_blocked(db: impl PgExecutor<'_>, id: PerformanceId, seats: &[i32]) -> sqlx::Result<()> {
-    sqlx::query("delete from blocked_seats where performance_id = $1 and seat_no = any($2)")
+/// Unblocks seats: how many were blocked.
+pub(crate) async fn delete_blocked(db: impl PgExecutor<'_>, id: PerformanceId, seats: &[i32]) -> sqlx::Result<u64> {
+    let done = sqlx::query("delete from blocked_seats where performance_id = $1 and seat_no = any($2)")
         .bind(id.0)
         .bind(seats)
         .execute(db)
         .await?;
-    Ok(())
+    Ok(done.rows_affected())
 }
 
 /// Raises the epoch before a rebuild: a writer of the old one can't commit afterwards. `None` when
