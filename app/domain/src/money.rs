@@ -150,6 +150,135 @@ impl fmt::Display for Money {
     }
 }
 
+/// The greatest amount that people may type, in minor units: times the seats of the largest plan it
+/// is still far inside of 64 bits.
+pub const AMOUNT_MAX_MINOR: i64 = 1_000_000_000_000;
+/// Longest text that is looked at as an amount, in bytes: the greatest amount in groups fits thrice.
+const AMOUNT_MAX_BYTES: usize = 64;
+
+/// Why a text is no amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AmountError {
+    /// Something else than digits, groups of three and one decimal sign.
+    #[error("digits are expected, with a point or a comma before the minor ones, such as 129.50")]
+    NotAnAmount,
+    /// One comma before three digits: a thousand to some, a fraction to others.
+    #[error("a comma before three digits can be read in two ways: leave it out, or write a point")]
+    Ambiguous,
+    /// More digits than the currency has.
+    #[error("at most {0} digits may follow the point")]
+    TooManyDigits(u32),
+    /// Below zero.
+    #[error("an amount below zero is not possible")]
+    Negative,
+    /// Beyond [`AMOUNT_MAX_MINOR`].
+    #[error("the amount is too large")]
+    TooLarge,
+}
+
+/// Reads an amount in major units as people write it: `129`, `129.50`, `129,50`, `1 234,50`,
+/// `1.234,50`, `1,234.50`, `1'234.50`, also in full-width characters. The answer is in minor units.
+///
+/// - A point that stands alone is the decimal sign, always.
+/// - A comma that stands alone is the decimal sign; before exactly three digits, after one to three
+///   that don't begin with 0, it is refused as ambiguous, whatever the currency.
+/// - Where both are there, the last is the decimal sign and the others are group signs; a sign that
+///   stands more than once is a group sign. Spaces and apostrophes are group signs.
+/// - Groups have three digits, the first one to three.
+///
+/// # Errors
+/// Says what is wrong with it.
+pub fn parse_amount(text: &str, currency: Currency) -> Result<i64, AmountError> {
+    if text.len() > AMOUNT_MAX_BYTES {
+        return Err(AmountError::NotAnAmount);
+    }
+    let text: String = text.trim().chars().map(plain_sign).collect();
+    if text.starts_with('-') {
+        return Err(AmountError::Negative);
+    }
+    let (whole, fraction) = match decimal_sign(&text)? {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
+        None => (text.as_str(), None),
+    };
+    let digits = whole_digits(whole).ok_or(AmountError::NotAnAmount)?;
+    let fraction = match fraction {
+        Some(digits) if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) => {
+            return Err(AmountError::NotAnAmount);
+        }
+        fraction => fraction.unwrap_or_default(),
+    };
+    let exponent = currency.exponent();
+    if fraction.len() > exponent as usize {
+        return Err(AmountError::TooManyDigits(exponent));
+    }
+    let minor = format!("{digits}{fraction:0<width$}", width = exponent as usize);
+    match minor.parse::<i64>() {
+        Ok(minor) if minor <= AMOUNT_MAX_MINOR => Ok(minor),
+        _ => Err(AmountError::TooLarge),
+    }
+}
+
+/// The plain form of a sign: full-width ones, the spaces and the apostrophes of typesetters.
+fn plain_sign(sign: char) -> char {
+    match sign {
+        '０'..='９' => char::from_u32(u32::from(sign) - u32::from('０') + u32::from('0')).unwrap_or(sign),
+        '，' => ',',
+        '．' | '。' => '.',
+        '\u{a0}' | '\u{2009}' | '\u{202f}' | '\u{3000}' => ' ',
+        '’' => '\'',
+        '\u{2212}' | '－' => '-',
+        other => other,
+    }
+}
+
+/// Where the decimal sign stands, if there is one.
+fn decimal_sign(text: &str) -> Result<Option<usize>, AmountError> {
+    let count = |sign: char| text.matches(sign).count();
+    let sign = match (count('.'), count(',')) {
+        (0, 0) => return Ok(None),
+        (1, 0) => '.',
+        (0, 1) => ',',
+        (points, commas) if points > 0 && commas > 0 => {
+            let last = if text.rfind('.') > text.rfind(',') { '.' } else { ',' };
+            if count(last) > 1 {
+                return Err(AmountError::NotAnAmount);
+            }
+            last
+        }
+        _ => return Ok(None),
+    };
+    let at = text.find(sign);
+    if let Some((whole, fraction)) = text.split_once(',').filter(|_| sign == ',' && count('.') == 0) {
+        let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+        let grouped = (1..=3).contains(&whole.len()) && !whole.starts_with('0') && digits(whole);
+        if grouped && fraction.len() == 3 && digits(fraction) {
+            return Err(AmountError::Ambiguous);
+        }
+    }
+    Ok(at)
+}
+
+/// The digits before the decimal sign without their group signs, which must all be the same.
+fn whole_digits(text: &str) -> Option<String> {
+    let sign = text.chars().find(|c| !c.is_ascii_digit());
+    let groups: Vec<&str> = match sign {
+        Some(sign @ (' ' | '\'' | '.' | ',')) => text.split(sign).collect(),
+        Some(_) => return None,
+        None => vec![text],
+    };
+    let fits = |at: usize, group: &str| {
+        let size = if groups.len() == 1 {
+            !group.is_empty()
+        } else if at == 0 {
+            (1..=3).contains(&group.len())
+        } else {
+            group.len() == 3
+        };
+        size && group.bytes().all(|b| b.is_ascii_digit())
+    };
+    groups.iter().enumerate().all(|(at, group)| fits(at, group)).then(|| groups.concat())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,6 +321,91 @@ mod tests {
     fn a_currency_is_three_letters() {
         for bad in ["", "EU", "EURO", "E1R", "€€€"] {
             assert!(bad.parse::<Currency>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_read_as_people_write_them() {
+        for (text, code, minor) in [
+            ("129,50", "EUR", 12_950),
+            ("129.5", "EUR", 12_950),
+            (" 129 ", "EUR", 12_900),
+            ("1 234,50", "EUR", 123_450),
+            ("1\u{202f}234,50", "EUR", 123_450),
+            ("1.234,50", "EUR", 123_450),
+            ("1,234.50", "EUR", 123_450),
+            ("1'234’567.5", "CHF", 123_456_750),
+            ("1,234,567", "EUR", 123_456_700),
+            ("1234567", "JPY", 1_234_567),
+            ("1.234.567", "JPY", 1_234_567),
+            ("１２９．５０", "CNY", 12_950),
+            ("1.234", "KWD", 1_234),
+            ("0,500", "KWD", 500),
+            ("1234,567", "KWD", 1_234_567),
+            ("1 234,567", "KWD", 1_234_567),
+            ("1.0001", "CLF", 10_001),
+            ("0", "EUR", 0),
+        ] {
+            assert_eq!(parse_amount(text, code.parse().unwrap()), Ok(minor), "{text} {code}");
+        }
+    }
+
+    #[test]
+    fn what_can_be_read_in_two_ways_or_is_no_amount_is_refused() {
+        use AmountError::{Ambiguous, Negative, NotAnAmount, TooLarge, TooManyDigits};
+        for (text, code, error) in [
+            ("1,234", "KWD", Ambiguous),
+            ("1,234", "EUR", Ambiguous),
+            ("12,345", "JPY", Ambiguous),
+            ("1.234", "EUR", TooManyDigits(2)),
+            ("1.5", "JPY", TooManyDigits(0)),
+            ("1.2345", "KWD", TooManyDigits(3)),
+            ("-1", "EUR", Negative),
+            ("\u{2212}1", "EUR", Negative),
+            ("10000000000,01", "EUR", TooLarge),
+            ("99999999999999999999999", "EUR", TooLarge),
+        ] {
+            assert_eq!(parse_amount(text, code.parse().unwrap()), Err(error), "{text} {code}");
+        }
+        for text in [
+            "",
+            " ",
+            ".",
+            ",",
+            "1.",
+            ".5",
+            "1,,2",
+            "1.2.3",
+            "12 34",
+            "1 23,5",
+            "1234 567",
+            "1,234.567.8",
+            "1.2,3.4",
+            "1e3",
+            "€5",
+            "+5",
+            "5-",
+            "0x10",
+            "٣",
+            "1\0",
+            "1 234.567,89'0",
+            "1'234 567",
+        ] {
+            assert_eq!(parse_amount(text, "EUR".parse().unwrap()), Err(NotAnAmount), "{text:?}");
+        }
+        assert_eq!(parse_amount(&"1".repeat(65), "EUR".parse().unwrap()), Err(NotAnAmount));
+    }
+
+    #[test]
+    fn every_amount_is_read_back_from_its_decimal_form() {
+        for code in ["JPY", "EUR", "KWD", "CLF"] {
+            for minor in [0, 1, 9, 10, 999, 1_000, 12_345, 1_234_567, AMOUNT_MAX_MINOR] {
+                assert_eq!(
+                    parse_amount(&money(minor, code).decimal(), code.parse().unwrap()),
+                    Ok(minor),
+                    "{minor} {code}"
+                );
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ pub mod desk;
 pub mod draft;
 pub mod members;
 pub mod plans;
+pub mod pricing;
 pub mod sales;
 pub mod search;
 

@@ -16,6 +16,7 @@ pub(crate) mod members;
 pub(crate) mod orders;
 pub(crate) mod outbox;
 pub(crate) mod plans;
+pub(crate) mod prices;
 pub(crate) mod publishing;
 pub(crate) mod queue;
 pub(crate) mod refunds;

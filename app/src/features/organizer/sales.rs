@@ -5,6 +5,7 @@ mod draft;
 mod event;
 mod events;
 mod prices;
+mod prices_api;
 mod published;
 
 pub use draft::DraftPage;

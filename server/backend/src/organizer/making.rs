@@ -6,13 +6,11 @@ use super::storing::Prepared;
 use crate::backend::Backend;
 use crate::catalog::zoned;
 use crate::error::{Error, Result, not_found, refuse};
-use crate::postgres::{accounts, catalog, detached, events, plans};
-use crate::redis::ShortAnswer;
-use domain::hold::SeatState;
+use crate::organizer::blocking::BlockChange;
+use crate::postgres::{accounts, detached, events, plans};
 use domain::organizer::desk::SaleChange;
 use domain::venue::Plan;
-use domain::{Code, Currency, Millis, OrganizationId, PerformanceId, PlanId, Refusal, SeatNo};
-use serde_json::json;
+use domain::{Code, Currency, Millis, OrganizationId, PerformanceId, PlanId, SeatNo};
 use std::sync::Arc;
 
 /// Longest name of an event, an artist or a venue, in characters.
@@ -133,17 +131,6 @@ impl Backend {
         Ok((id, plans::categories(&self.pg, id).await?))
     }
 
-    /// Pauses or resumes entry; whoever is inside goes on.
-    ///
-    /// # Errors
-    /// `not_found`.
-    pub async fn set_paused(&self, id: PerformanceId, paused: bool) -> Result<()> {
-        if !catalog::set_paused(&self.pg, id, paused).await? {
-            return not_found("performance");
-        }
-        self.carry_settings(id).await
-    }
-
     /// Pauses or resumes entry of the member's own performance.
     ///
     /// # Errors
@@ -154,10 +141,11 @@ impl Backend {
         self.change_sale_as(member, id, change).await
     }
 
-    /// Takes seats of the member's own performance off sale, with a reason, or puts them back.
+    /// Takes seats of the member's own performance off sale, with a reason, or puts them back: all of
+    /// them, or none.
     ///
     /// # Errors
-    /// `not_found`; those of [`Backend::set_blocked`].
+    /// `not_found`, `unknown_seat`, `seat_taken` with the seats, `unavailable`.
     pub async fn block_for(
         self: &Arc<Self>,
         member: &Member,
@@ -166,10 +154,11 @@ impl Backend {
         reason: Option<&str>,
     ) -> Result<()> {
         self.own_performance(member, id).await?;
-        self.set_blocked(id, seats, reason).await?;
-        let action = if reason.is_some() { "performance.block" } else { "performance.unblock" };
-        let detail = json!({ "seats": seats, "reason": reason });
-        self.record(&self.pg, member, action, &format!("performance {id}"), &detail).await
+        let change = match reason {
+            Some(reason) => BlockChange::Block(reason.to_owned()),
+            None => BlockChange::Unblock,
+        };
+        self.change_blocked(id, seats.iter().copied().collect(), change, member).await
     }
 
     /// Refuses what is another organization's.
@@ -179,40 +168,5 @@ impl Backend {
         } else {
             not_found("performance")
         }
-    }
-
-    /// Takes seats off sale, with a reason, or puts them back: all of them, or none.
-    ///
-    /// # Errors
-    /// `unknown_seat`, `seat_taken` with the seats, `unavailable`.
-    pub async fn set_blocked(
-        self: &Arc<Self>,
-        id: PerformanceId,
-        seats: &[SeatNo],
-        reason: Option<&str>,
-    ) -> Result<()> {
-        let sale = self.sale(id).await?;
-        let (from, to) = match reason {
-            Some(reason) => {
-                check_text("reason", reason, NAME_MAX_CHARS)?;
-                (SeatState::Available, SeatState::Blocked)
-            }
-            None => (SeatState::Blocked, SeatState::Available),
-        };
-        match self.seats.block(&sale.keys, sale.row.epoch, seats, from as u8, to as u8).await? {
-            ShortAnswer::Done | ShortAnswer::Again => {}
-            ShortAnswer::Rebuilding => return crate::holds::rebuilding(),
-            ShortAnswer::No(word, seats) => {
-                let code = if word == "unknown" { Code::UnknownSeat } else { Code::SeatTaken };
-                let text = format!("seat {} can't change: {word}", domain::ids::join_seats(&seats));
-                return Err(Error::Refused(Refusal::new(code, text).with_seats(seats)));
-            }
-        }
-        let numbers: Vec<i32> = seats.iter().filter_map(|s| i32::try_from(s.0).ok()).collect();
-        match reason {
-            Some(reason) => catalog::insert_blocked(&self.pg, id, &numbers, reason).await?,
-            None => catalog::delete_blocked(&self.pg, id, &numbers).await?,
-        }
-        Ok(())
     }
 }

@@ -187,17 +187,6 @@ pub(crate) async fn slug_taken(db: impl PgExecutor<'_>, slug: &str) -> sqlx::Res
     sqlx::query_scalar("select exists (select 1 from events where slug = $1)").bind(slug).fetch_one(db).await
 }
 
-/// Pauses or resumes entry.
-pub(crate) async fn set_paused(db: impl PgExecutor<'_>, id: PerformanceId, paused: bool) -> sqlx::Result<bool> {
-    let done =
-        sqlx::query("update performances set paused = $2, settings_version = settings_version + 1 where id = $1")
-            .bind(id.0)
-            .bind(paused)
-            .execute(db)
-            .await?;
-    Ok(done.rows_affected() == 1)
-}
-
 /// Seats of a performance that are not for sale, with reasons.
 pub(crate) async fn blocked(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<Vec<u32>> {
     let seats: Vec<i32> = sqlx::query_scalar("select seat_no from blocked_seats where performance_id = $1")
@@ -226,14 +215,14 @@ pub(crate) async fn insert_blocked(
     Ok(())
 }
 
-/// Unblocks seats.
-pub(crate) async fn delete_blocked(db: impl PgExecutor<'_>, id: PerformanceId, seats: &[i32]) -> sqlx::Result<()> {
-    sqlx::query("delete from blocked_seats where performance_id = $1 and seat_no = any($2)")
+/// Unblocks seats: how many were blocked.
+pub(crate) async fn delete_blocked(db: impl PgExecutor<'_>, id: PerformanceId, seats: &[i32]) -> sqlx::Result<u64> {
+    let done = sqlx::query("delete from blocked_seats where performance_id = $1 and seat_no = any($2)")
         .bind(id.0)
         .bind(seats)
         .execute(db)
         .await?;
-    Ok(())
+    Ok(done.rows_affected())
 }
 
 /// Raises the epoch before a rebuild: a writer of the old one can't commit afterwards. `None` when
