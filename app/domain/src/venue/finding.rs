@@ -72,6 +72,32 @@ pub enum Code {
     SeatOutsideSize,
     /// The search for overlaps was given up.
     OverlapCheckIncomplete,
+    /// The text is no XML, or no drawing.
+    XmlSyntax,
+    /// A document type with declarations of its own, or entities: never read.
+    XmlDoctype,
+    /// Nothing in the drawing says that it is a seat.
+    NoSeats,
+    /// A pattern of ids that can't be read.
+    PatternInvalid,
+    /// A shape or transform that gives no place to a seat.
+    GeometryInvalid,
+    /// A part of the background that can't be drawn.
+    GeometryLeftOut,
+    /// A seat that the drawing hides.
+    SeatHidden,
+    /// A seat inside another one.
+    SeatNested,
+    /// A seat marked as blocked, which only a performance can do.
+    SeatBlocked,
+    /// Several seats of one section, row and number.
+    PlaceRepeated,
+    /// Scripts, references to elsewhere and the like: never taken over.
+    ActiveContent,
+    /// A reference inside the drawing that leads nowhere or in a circle.
+    ReferenceBroken,
+    /// Ids that the given pattern does not match.
+    IdUnmatched,
 }
 
 impl Code {
@@ -109,6 +135,19 @@ impl Code {
             Self::SeatsOverlap => "seats-overlap",
             Self::SeatOutsideSize => "seat-outside-size",
             Self::OverlapCheckIncomplete => "overlap-check-incomplete",
+            Self::XmlSyntax => "xml-syntax",
+            Self::XmlDoctype => "xml-doctype",
+            Self::NoSeats => "no-seats",
+            Self::PatternInvalid => "pattern-invalid",
+            Self::GeometryInvalid => "geometry-invalid",
+            Self::GeometryLeftOut => "geometry-left-out",
+            Self::SeatHidden => "seat-hidden",
+            Self::SeatNested => "seat-nested",
+            Self::SeatBlocked => "seat-blocked",
+            Self::PlaceRepeated => "place-repeated",
+            Self::ActiveContent => "active-content",
+            Self::ReferenceBroken => "reference-broken",
+            Self::IdUnmatched => "id-unmatched",
         }
     }
 
@@ -124,7 +163,12 @@ impl Code {
             | Self::RepeatedKey
             | Self::WrongType
             | Self::MissingProperty
-            | Self::NumberOutOfRange => true,
+            | Self::NumberOutOfRange
+            | Self::XmlSyntax
+            | Self::XmlDoctype
+            | Self::NoSeats
+            | Self::PatternInvalid
+            | Self::GeometryInvalid => true,
             // The schema, or uniqueness: repaired where that is allowed.
             Self::NumberAsText
             | Self::NullValue
@@ -136,7 +180,10 @@ impl Code {
             | Self::GuidMalformed
             | Self::GuidRepeated
             | Self::CategoryUndeclared
-            | Self::CategoryRepeated => matches!(mode, Mode::Strict),
+            | Self::CategoryRepeated
+            | Self::SeatHidden
+            | Self::SeatNested
+            | Self::PlaceRepeated => matches!(mode, Mode::Strict),
             // The schema allows these.
             Self::DefaultUsed
             | Self::SizeNotPositive
@@ -148,7 +195,12 @@ impl Code {
             | Self::CategoryUnused
             | Self::SeatsOverlap
             | Self::SeatOutsideSize
-            | Self::OverlapCheckIncomplete => false,
+            | Self::OverlapCheckIncomplete
+            | Self::GeometryLeftOut
+            | Self::SeatBlocked
+            | Self::ActiveContent
+            | Self::ReferenceBroken
+            | Self::IdUnmatched => false,
         }
     }
 }
