@@ -19,6 +19,8 @@ pub mod plan;
 pub mod pretix;
 pub mod spatial;
 pub mod static_map;
+#[cfg(feature = "import")]
+pub mod svg;
 
 pub use geometry::{Point, Rect, Size};
 pub use plan::{Plan, SeatLabel};

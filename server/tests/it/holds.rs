@@ -32,7 +32,8 @@ async fn seats_that_are_not_for_sale_are_refused_with_the_reason_and_nothing_is_
     let arena = Arena::web(Setup::default()).await;
     let fan = arena.one_inside().await;
     let total = u32::try_from(arena.backend.seat_bytes(arena.performance).await.unwrap().len()).unwrap();
-    arena.backend.set_blocked(arena.performance, &seats(&[9]), Some("camera")).await.unwrap();
+    let owner = arena.backend.command_line(crate::arena::ORGANIZATION).await.unwrap();
+    arena.backend.block_for(&owner, arena.performance, &seats(&[9]), Some("camera")).await.unwrap();
 
     let unknown = arena.hold(&fan, &format!("1,{total}"), "a").await.refusal();
     assert_eq!((unknown.code, unknown.seats), (Code::UnknownSeat, seats(&[total])));

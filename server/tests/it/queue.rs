@@ -107,7 +107,8 @@ async fn a_paused_door_lets_nobody_in_and_whoever_is_inside_goes_on() {
     let waiting = arena.fans(1).await.remove(0);
     let performance = arena.performance.to_string();
     let ticket = arena.call(Some(&waiting), "queue-join", &[("performance", &performance)]).await.ok::<Joined>().ticket;
-    arena.backend.set_paused(arena.performance, true).await.unwrap();
+    let owner = arena.backend.command_line(crate::arena::ORGANIZATION).await.unwrap();
+    arena.backend.pause_for(&owner, arena.performance, true).await.unwrap();
     let form = [("performance", performance.as_str()), ("ticket", ticket.as_str()), ("nonce", "n")];
     eventually!(
         crate::arena::SOON,
@@ -116,7 +117,7 @@ async fn a_paused_door_lets_nobody_in_and_whoever_is_inside_goes_on() {
     );
     assert_eq!(arena.call(Some(&waiting), "queue-enter", &form).await.code(), Code::Paused);
     arena.held(&inside, "1").await;
-    arena.backend.set_paused(arena.performance, false).await.unwrap();
+    arena.backend.pause_for(&owner, arena.performance, false).await.unwrap();
     eventually!(
         crate::arena::SOON,
         "the door is open again",

@@ -120,6 +120,32 @@ pub enum Code {
     LayoutGenerated,
     /// Something that an exchange format has no place for.
     NotCarried,
+    /// The text is no XML, or no drawing.
+    XmlSyntax,
+    /// A document type with declarations of its own, or entities: never read.
+    XmlDoctype,
+    /// Nothing in the drawing says that it is a seat.
+    NoSeats,
+    /// A pattern of ids that can't be read.
+    PatternInvalid,
+    /// A shape or transform that gives no place to a seat.
+    GeometryInvalid,
+    /// A part of the background that can't be drawn.
+    GeometryLeftOut,
+    /// A seat that the drawing hides.
+    SeatHidden,
+    /// A seat inside another one.
+    SeatNested,
+    /// A seat marked as blocked, which only a performance can do.
+    SeatBlocked,
+    /// Several seats of one section, row and number.
+    PlaceRepeated,
+    /// Scripts, references to elsewhere and the like: never taken over.
+    ActiveContent,
+    /// A reference inside the drawing that leads nowhere or in a circle.
+    ReferenceBroken,
+    /// Ids that the given pattern does not match.
+    IdUnmatched,
 }
 
 impl Code {
@@ -181,6 +207,19 @@ impl Code {
             Self::PriceSetAside => "price-set-aside",
             Self::LayoutGenerated => "layout-generated",
             Self::NotCarried => "not-carried",
+            Self::XmlSyntax => "xml-syntax",
+            Self::XmlDoctype => "xml-doctype",
+            Self::NoSeats => "no-seats",
+            Self::PatternInvalid => "pattern-invalid",
+            Self::GeometryInvalid => "geometry-invalid",
+            Self::GeometryLeftOut => "geometry-left-out",
+            Self::SeatHidden => "seat-hidden",
+            Self::SeatNested => "seat-nested",
+            Self::SeatBlocked => "seat-blocked",
+            Self::PlaceRepeated => "place-repeated",
+            Self::ActiveContent => "active-content",
+            Self::ReferenceBroken => "reference-broken",
+            Self::IdUnmatched => "id-unmatched",
         }
     }
 
@@ -210,7 +249,12 @@ impl Code {
             | Self::SeatRepeated
             | Self::CoordinatesPartial
             | Self::RangeAtOnePlace
-            | Self::CapacityMisplaced => true,
+            | Self::CapacityMisplaced
+            | Self::XmlSyntax
+            | Self::XmlDoctype
+            | Self::NoSeats
+            | Self::PatternInvalid
+            | Self::GeometryInvalid => true,
             // The schema, or uniqueness: repaired where that is allowed.
             Self::NumberAsText
             | Self::NullValue
@@ -224,7 +268,10 @@ impl Code {
             | Self::CategoryUndeclared
             | Self::CategoryRepeated
             | Self::CellsMissing
-            | Self::ControlCharacter => matches!(mode, Mode::Strict),
+            | Self::ControlCharacter
+            | Self::SeatHidden
+            | Self::SeatNested
+            | Self::PlaceRepeated => matches!(mode, Mode::Strict),
             // The schema allows these.
             Self::DefaultUsed
             | Self::SizeNotPositive
@@ -244,7 +291,12 @@ impl Code {
             | Self::PriceMixed
             | Self::PriceSetAside
             | Self::LayoutGenerated
-            | Self::NotCarried => false,
+            | Self::NotCarried
+            | Self::GeometryLeftOut
+            | Self::SeatBlocked
+            | Self::ActiveContent
+            | Self::ReferenceBroken
+            | Self::IdUnmatched => false,
         }
     }
 }

@@ -382,7 +382,7 @@ impl Backend {
     ) -> Result<()> {
         let member = self.member(session, Action::EditEvents).await?;
         match self.subject(member.organization, id).await? {
-            Subject::Published(_) => self.change_blocked(id, seats, change, Some(member)).await,
+            Subject::Published(_) => self.change_blocked(id, seats, change, &member).await,
             Subject::Draft(_) => refuse(Code::WrongState, "this performance is not published yet"),
         }
     }

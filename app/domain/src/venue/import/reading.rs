@@ -2,8 +2,9 @@
 
 use super::{Format, MAX_FILE_BYTES, MAX_FINDINGS, Options, Report};
 use crate::venue::finding::{Code, Finding};
-use crate::venue::plan::{MAX_TEXT_BYTES, Plan};
-use crate::venue::{csv, pretix};
+use crate::venue::plan::{Draft, MAX_TEXT_BYTES, Plan};
+use crate::venue::{csv, pretix, svg};
+use std::collections::HashMap;
 
 /// Seats that one finding of a pretix plan names.
 const MAX_SEATS_NAMED: usize = 50;
@@ -74,24 +75,44 @@ fn stem(file_name: &str) -> &str {
 }
 
 /// A drawing.
-fn drawing(_bytes: &[u8], _options: &Options) -> Report {
-    let message = "drawings can't be read; a table or a pretix seating plan is expected";
-    Report::refusal(Format::Svg, Finding::new(Code::FormatUnknown, "", message))
+fn drawing(bytes: &[u8], options: &Options) -> Report {
+    let text = match text_of(bytes) {
+        Ok(text) => text,
+        Err(finding) => return Report::refusal(Format::Svg, finding),
+    };
+    let outcome = svg::read(text, options.id_pattern.as_deref(), options.tolerant);
+    let mut report = Report::empty(Format::Svg);
+    match outcome.draft.map(Draft::finish) {
+        Some(Ok(plan)) => report.plan = Some(plan),
+        Some(Err(error)) => report.errors.push(Finding::new(Code::LimitExceeded, "", error.to_string())),
+        None => {}
+    }
+    let seats = report.plan.as_ref().map(|plan| &plan.seats);
+    let numbers: HashMap<&str, u32> =
+        seats.into_iter().flat_map(|seats| (0_u32..).zip(seats)).map(|(no, seat)| (seat.guid.as_str(), no)).collect();
+    for told in outcome.findings {
+        let seats = told.guids.iter().filter_map(|guid| numbers.get(guid.as_str()).copied()).take(MAX_SEATS_NAMED);
+        let finding =
+            Finding { line: told.line, seats: seats.collect(), ..Finding::new(told.code, told.path, told.message) };
+        if told.refuses { report.errors.push(finding) } else { report.warnings.push(finding) }
+    }
+    report
+}
+
+/// The text of a file that must be UTF-8.
+fn text_of(bytes: &[u8]) -> Result<&str, Finding> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        let breaks = before.iter().filter(|byte| **byte == b'\n').count();
+        let message = format!("not UTF-8 at byte {}", error.valid_up_to());
+        Finding { line: u32::try_from(breaks + 1).ok(), ..Finding::new(Code::EncodingBroken, "", message) }
+    })
 }
 
 fn plan_of_pretix(bytes: &[u8], tolerant: bool) -> Report {
-    let text = match std::str::from_utf8(bytes) {
+    let text = match text_of(bytes) {
         Ok(text) => text,
-        Err(error) => {
-            let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
-            let breaks = before.iter().filter(|byte| **byte == b'\n').count();
-            let message = format!("not UTF-8 at byte {}", error.valid_up_to());
-            let line = u32::try_from(breaks + 1).ok();
-            return Report::refusal(
-                Format::Pretix,
-                Finding { line, ..Finding::new(Code::EncodingBroken, "", message) },
-            );
-        }
+        Err(finding) => return Report::refusal(Format::Pretix, finding),
     };
     let mut report = Report::empty(Format::Pretix);
     let mode = if tolerant { pretix::Mode::Tolerant } else { pretix::Mode::Strict };
