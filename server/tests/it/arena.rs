@@ -3,13 +3,14 @@
 
 mod fan;
 pub(crate) mod http;
-pub(crate) mod member;
+mod member;
 mod process;
 pub(crate) mod provider;
 mod stores;
 
 pub(crate) use fan::Fan;
 pub(crate) use http::Reply;
+pub(crate) use member::ORGANIZATION;
 pub(crate) use process::{program, run_to_end};
 pub(crate) use provider::Provider;
 

@@ -1,6 +1,6 @@
 //! Members by role, the log of what they did, and orders found and told in full.
 
-use crate::arena::member::ORGANIZATION;
+use crate::arena::ORGANIZATION;
 use crate::arena::{Arena, Fan, Reply, SOON, Setup, program, run_to_end};
 use domain::account::{MailView, Me, Role};
 use domain::order::{OrderStatus, OrderView, PayStarted};

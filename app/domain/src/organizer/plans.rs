@@ -377,8 +377,6 @@ mod tests {
             ..Finding::new(Code::GuidRepeated, "x".repeat(2_000), format!("number {index}\0"))
         };
         Report {
-            format: Format::Csv,
-            plan: None,
             errors: (0..errors).map(finding).collect(),
             warnings: (0..warnings).map(finding).collect(),
             errors_left_out: 7,
@@ -389,6 +387,7 @@ mod tests {
                 sample: vec![vec!["s".repeat(900); 500]; 50],
                 ..Table::default()
             }),
+            ..Report::empty(Format::Csv)
         }
     }
 
