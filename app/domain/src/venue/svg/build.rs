@@ -59,7 +59,7 @@ pub(super) fn draft(drawing: &mut Drawing<'_>, tells: &mut Tells) -> Option<Draf
 
     let mut spread = Spread { fit: &fit, said: &said, spots: Vec::new(), numbered: HashMap::new(), looks: MAX_LOOKS };
     spread.seats(places, &named, tells);
-    let mut repeats = tell_places(&mut spread.spots, &named, places);
+    let mut repeats = renumber(&mut spread.spots, &named, places);
     for spot in &mut spread.spots {
         let name = named.get(spot.found).and_then(Option::as_ref);
         if let (true, Some(name)) = (spot.guid.is_empty(), name) {
@@ -210,7 +210,7 @@ type Repeat = (Place, String, Vec<usize>);
 
 /// Gives seats of one section, row and number other numbers, `12 (2)` and so on, in file order; what
 /// is to tell about it comes back.
-fn tell_places(spots: &mut [Spot], named: &[Option<Named>], places: &[Found<'_>]) -> Vec<Repeat> {
+fn renumber(spots: &mut [Spot], named: &[Option<Named>], places: &[Found<'_>]) -> Vec<Repeat> {
     let rows: Vec<(&str, &str)> = spots
         .iter()
         .map(|spot| named.get(spot.found).and_then(Option::as_ref).map_or(("", ""), |name| (&name.section, &name.row)))
@@ -248,6 +248,9 @@ fn tell_places(spots: &mut [Spot], named: &[Option<Named>], places: &[Found<'_>]
     told
 }
 
+/// The places of one row object.
+type Seated<'n> = Vec<(Spot, &'n Named)>;
+
 /// Sections and rows in the order of the file, seats in the order of sitting.
 fn sections(
     spots: Vec<Spot>,
@@ -255,7 +258,7 @@ fn sections(
     areas: Vec<DraftArea>,
     tells: &mut Tells,
 ) -> Option<Vec<DraftSection>> {
-    let mut sections: Vec<(DraftSection, Vec<Vec<(Spot, &Named)>>)> = Vec::new();
+    let mut sections: Vec<(DraftSection, Vec<Seated<'_>>)> = Vec::new();
     let mut section_of: HashMap<&str, usize> = HashMap::new();
     let mut row_of: HashMap<(&str, &str, Option<usize>), usize> = HashMap::new();
     for spot in spots {
@@ -297,7 +300,7 @@ fn sections(
     Some(drafts)
 }
 
-fn row(spots: Vec<(Spot, &Named)>) -> DraftRow {
+fn row(spots: Seated<'_>) -> DraftRow {
     let standing = spots.first().is_some_and(|(spot, _)| spot.standing);
     let order = if standing {
         (0..spots.len()).collect()

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use super::label;
 use super::state::Data;
-use super::tell::{Place, Tells};
+use super::tell::{MAX_GUIDS, Place, Tells};
 use super::walk::Found;
 use crate::venue::finding::Code;
 use crate::venue::plan::{Category, Kind, MAX_CATEGORIES};
@@ -144,7 +144,8 @@ impl Names {
         }
         for Later { code, message, places: indices } in [self.section, self.row, self.category, self.blocked] {
             let Some(first) = indices.first().and_then(|index| places.get(*index)) else { continue };
-            let guids = indices.iter().filter_map(|index| finals.get(*index)).flatten().cloned().take(1_000).collect();
+            let guids =
+                indices.iter().filter_map(|index| finals.get(*index)).flatten().take(MAX_GUIDS).cloned().collect();
             tells.add(code, first.place(), format!("{} {message}", indices.len()), guids);
         }
         self.categories

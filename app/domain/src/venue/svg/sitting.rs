@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_row_sits_along_its_direction_whatever_its_numbers() {
-        assert_eq!(sat(&[(20.0, 0.0, "2"), (0.0, 0.0, "3"), (10.0, 0.0, "1")]), "213", "odd and even sides");
+        assert_eq!(sat(&[(20.0, 0.0, "2"), (0.0, 0.0, "3"), (10.0, 0.0, "1")]), "312", "odd and even sides");
         assert_eq!(sat(&[(0.0, 0.0, "3"), (10.0, 5.0, "2"), (20.0, 10.0, "1")]), "123");
         assert_eq!(sat(&[(0.0, 20.0, "C"), (0.0, 0.0, "A"), (0.0, 10.0, "B")]), "ABC");
         assert_eq!(sat(&[(5.0, 0.0, "x"), (0.0, 0.0, "x")]), "xx");

@@ -6,7 +6,7 @@ use crate::venue::finding::Code;
 use crate::venue::pretix::{MAX_FINDINGS, Mode};
 
 /// Seats that one finding names by guid; its message counts all.
-const MAX_GUIDS: usize = 1_000;
+pub(super) const MAX_GUIDS: usize = 1_000;
 /// Bytes between two counts of lines.
 const BLOCK_BYTES: usize = 4_096;
 

@@ -1,7 +1,7 @@
 //! The way through the drawing: what each element is, where it stands and what it inherits.
 //!
 //! Owns nesting, references and their bounds. The way is a list of open elements, not a recursion,
-//! and both the elements visited and the bytes read are counted, so that references which multiply
+//! and what references draw is counted, elements and bytes, so that references which multiply
 //! come to an end.
 
 use std::collections::HashMap;
@@ -19,14 +19,13 @@ use super::tell::{Lines, Place, Tells};
 use super::words;
 use crate::venue::finding::Code;
 use crate::venue::plan::MAX_SEATS;
-use crate::venue::pretix::MAX_FILE_BYTES;
 
 /// References within references.
 const MAX_REFERENCES: usize = 16;
-/// Elements that are visited, each reference anew.
-const MAX_VISITED: usize = 1_000_000;
-/// Bytes of elements that are read, each reference anew.
-const MAX_READ_BYTES: usize = 2 * MAX_FILE_BYTES;
+/// Elements that references draw: a hundred thousand chairs of five parts each.
+const MAX_REFERENCED: usize = 500_000;
+/// Bytes of the elements that references draw: as many chairs of some hundred bytes.
+const MAX_REFERENCED_BYTES: usize = 32 * 1_024 * 1_024;
 /// Standing areas: a plan's areas are for the background too.
 pub(super) const MAX_STANDING: usize = 5_000;
 /// Bytes of a path that is told; what is nested deeper loses its begin.
@@ -123,8 +122,8 @@ pub(super) struct Walk<'w, 'a, 'i> {
     tells: &'w mut Tells,
     frames: Vec<Frame<'a, 'i>>,
     drawing: Drawing<'a>,
-    visited: usize,
-    read_bytes: usize,
+    referenced: usize,
+    referenced_bytes: usize,
 }
 
 impl<'w, 'a, 'i> Walk<'w, 'a, 'i> {
@@ -136,7 +135,7 @@ impl<'w, 'a, 'i> Walk<'w, 'a, 'i> {
         tells: &'w mut Tells,
     ) -> Self {
         let drawing = Drawing::default();
-        Self { survey, sheet, pattern, lines, tells, frames: Vec::new(), drawing, visited: 0, read_bytes: 0 }
+        Self { survey, sheet, pattern, lines, tells, frames: Vec::new(), drawing, referenced: 0, referenced_bytes: 0 }
     }
 
     pub(super) fn run(mut self, root: Node<'a, 'i>) -> Drawing<'a> {
@@ -211,19 +210,21 @@ impl<'w, 'a, 'i> Walk<'w, 'a, 'i> {
         self.frames.push(Frame { id: node.id(), next, target, state, path, counts: HashMap::new() });
     }
 
-    /// Counts the visit; false, and told, when it is one too many.
+    /// Counts what references draw; false, and told, when it is one too many. The file's own elements
+    /// were counted when it was parsed.
     fn afford(&mut self, node: Node<'a, 'i>) -> bool {
+        if self.frames.last().is_none_or(|frame| frame.state.references == 0) {
+            return true;
+        }
         let range = node.range();
         // The children of a text are read with it, those of anything else for themselves.
         let end = node.first_child().filter(|_| svg_name(node) != Some("text")).map(|child| child.range().start);
-        self.visited += 1;
-        self.read_bytes = self.read_bytes.saturating_add(end.unwrap_or(range.end).saturating_sub(range.start));
-        if self.visited <= MAX_VISITED && self.read_bytes <= MAX_READ_BYTES {
+        self.referenced += 1;
+        self.referenced_bytes += end.unwrap_or(range.end).saturating_sub(range.start);
+        if self.referenced <= MAX_REFERENCED && self.referenced_bytes <= MAX_REFERENCED_BYTES {
             return true;
         }
-        let message = format!(
-            "with all its references, the drawing has more than {MAX_VISITED} elements or {MAX_READ_BYTES} bytes"
-        );
+        let message = format!("references draw more than {MAX_REFERENCED} elements or {MAX_REFERENCED_BYTES} bytes");
         self.tells.add(Code::LimitExceeded, Place::Line(self.lines.at(range.start)), message, Vec::new());
         false
     }
