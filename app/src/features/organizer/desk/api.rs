@@ -2,7 +2,9 @@
 
 use crate::error::AppError;
 use domain::PerformanceId;
-use domain::organizer::desk::{DeskView, SaleChange};
+use domain::organizer::desk::DeskView;
+#[cfg(feature = "ssr")]
+use domain::organizer::desk::SaleChange;
 use leptos::prelude::*;
 use serde::{Deserialize, Serialize};
 
