@@ -2,6 +2,7 @@
 
 use crate::arena::{Arena, Fan, Reply, SOON, Setup};
 use domain::account::Role;
+use domain::organizer::sales::EventFields;
 use domain::organizer::plans::{ImportState, ImportView, PlanList, PlanView};
 use domain::venue::{generate, pretix};
 use domain::{Code, ImportId, PlanId};
@@ -204,15 +205,14 @@ async fn plans_and_pictures_are_for_the_roles_that_may_and_for_their_own_organiz
 }
 
 async fn event_of(arena: &Arena, organization: &str) -> String {
-    let organization = arena.backend.ensure_organization(organization).await.unwrap();
-    let new = backend::NewEvent {
-        slug: format!("e-{}", uuid::Uuid::new_v4().simple()),
+    let owner = arena.backend.command_line(organization).await.unwrap();
+    let fields = EventFields {
         title: "Evening".to_owned(),
         artist: "Somebody".to_owned(),
         description: "Text.".to_owned(),
-        cover: 0,
+        ..EventFields::default()
     };
-    arena.backend.make_event(organization, &new).await.unwrap().to_string()
+    arena.backend.save_event_for(&owner, None, fields).await.unwrap().to_string()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -13,6 +13,7 @@ use domain::organizer::Action;
 use domain::organizer::sales::{
     EventFields, EventLine, OrganizerEvent, PerformanceLine, PlanHead, SLUG_MAX_BYTES, check_slug, suggest_slug,
 };
+use domain::queue::Phase;
 use domain::{EventId, OrganizationId};
 use serde_json::json;
 use std::sync::Arc;

@@ -5,7 +5,7 @@ use super::access::Member;
 use super::storing::Prepared;
 use crate::backend::Backend;
 use crate::catalog::zoned;
-use crate::error::{Error, Result, not_found, refuse};
+use crate::error::{Result, not_found, refuse};
 use crate::organizer::blocking::BlockChange;
 use crate::postgres::{accounts, detached, events, plans};
 use domain::organizer::desk::SaleChange;
