@@ -7,7 +7,7 @@ use crate::organizer::blocking::BlockChange;
 use crate::postgres::{accounts, catalog, detached, plans};
 use domain::hold::SEATS_PER_HOLD_MAX;
 use domain::venue::{Plan, plan::Kind, pretix, static_map};
-use domain::{Code, Currency, EventId, Millis, OrganizationId, PerformanceId, PlanId, Refusal, SeatNo};
+use domain::{Code, Currency, EventId, Millis, OrganizationId, PerformanceId, PlanId, SeatNo};
 use sha2::{Digest as _, Sha256};
 use std::io::Write as _;
 use std::path::Path;

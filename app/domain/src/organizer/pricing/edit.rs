@@ -265,12 +265,13 @@ fn block(draft: &mut Draft, house: &House, seats: &SeatSet, reason: &str) -> Res
     check_seats(house, seats)?;
     let reason = check_name("reason", reason)?;
     release(draft, seats);
+    let full = draft.blocked.len() >= BLOCK_GROUPS_MAX;
     match draft.blocked.iter_mut().find(|group| group.reason == reason) {
         Some(group) => {
             group.seats.extend_from_slice(seats.list());
             group.seats.sort_unstable();
         }
-        None if draft.blocked.len() >= BLOCK_GROUPS_MAX => {
+        None if full => {
             return invalid(format!("reason: at most {BLOCK_GROUPS_MAX} different reasons are possible"));
         }
         None => draft.blocked.push(Blocked { reason: reason.to_owned(), seats: seats.list().to_vec() }),

@@ -250,20 +250,21 @@ fn ZoneItem(
     let index = zone.zone.to_string();
     let seats =
         sheet.view.with_untracked(|view| view.moved.iter().find(|(at, _)| *at == zone.zone).map(|(_, s)| s.clone()));
+    let (of_removal, of_rename) = (index.clone(), index.clone());
     let removal = zone.added.then(|| {
         view! {
             <ActionForm action=remove>
                 <Versioned sheet/>
-                <input type="hidden" name="zone" value=index.clone()/>
+                <input type="hidden" name="zone" value=of_removal/>
                 <button class="link" type="submit" data-testid="remove-zone">{td_string!(lang, sales.price_remove)}</button>
             </ActionForm>
         }
     });
     view! {
-        <li class="prices-group" data-testid="zone-item" data-zone=index.clone()>
+        <li class="prices-group" data-testid="zone-item" data-zone=index>
             <ActionForm action=rename attr:class="prices-rename">
                 <Versioned sheet/>
-                <input type="hidden" name="zone" value=index/>
+                <input type="hidden" name="zone" value=of_rename/>
                 <input
                     type="text"
                     name="name"

@@ -7,7 +7,7 @@ use crate::format;
 use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
 use domain::money::{AmountError, parse_amount};
-use domain::organizer::pricing::{Effect, ZoneTotal, grand_total};
+use domain::organizer::pricing::{Effect as PriceEffect, ZoneTotal, grand_total};
 use domain::{Currency, Money};
 use leptos::prelude::*;
 use leptos_router::components::Form;
@@ -121,7 +121,7 @@ fn Published(sheet: Sheet) -> impl IntoView {
 
 /// What the change does, and the button that does it.
 #[component]
-fn Change(sheet: Sheet, effect: Effect, typed: Vec<String>) -> impl IntoView {
+fn Change(sheet: Sheet, effect: PriceEffect, typed: Vec<String>) -> impl IntoView {
     let lang = lang();
     let change = ServerAction::<PricesChange>::new();
     let error = Signal::derive(move || change.value().get().and_then(Result::err));
@@ -165,7 +165,7 @@ fn signed(lang: Locale, amount: Money) -> String {
 }
 
 #[component]
-fn EffectTable(effect: Effect) -> impl IntoView {
+fn EffectTable(effect: PriceEffect) -> impl IntoView {
     let lang = lang();
     let price = move |price: Option<Money>| {
         price.map_or_else(|| td_string!(lang, sales.price_none).to_owned(), |price| format::money(lang, price))
@@ -303,46 +303,16 @@ fn Row(
         let zone = zone.clone();
         move || with_typed(&zone, Some(&text.get()), currency).gross().map(|gross| format::money(lang, gross))
     };
-    let wrong = move || currency.and_then(|currency| read(&text.get(), currency).err()).map(|e| amount_error(lang, e));
-    let write = move |ev: leptos::ev::Event| {
-        sheet.typed.update(|typed| {
-            let stored: Vec<String> = sheet.view.read_untracked().zones.iter().map(saved).collect();
-            if typed.len() != stored.len() {
-                *typed = stored;
-            }
-            if let Some(slot) = typed.get_mut(at) {
-                *slot = event_target_value(&ev);
-            }
-        });
-    };
-    let code = currency.map(|currency| currency.to_string()).unwrap_or_default();
-    let label = td_string!(lang, sales.price_input, zone = &zone.name, currency = code);
-    let name = if field == "p" { format!("p{at}") } else { field.to_owned() };
-    let first = text.get_untracked();
-    let price = if field.is_empty() || currency.is_none() {
-        let shown =
-            zone.price.map_or_else(|| td_string!(lang, sales.price_none).to_owned(), |p| format::money(lang, p));
-        view! { <span>{shown}</span> }.into_any()
-    } else {
-        view! {
-            <input
-                type="text"
-                inputmode="decimal"
-                autocomplete="off"
-                maxlength="40"
-                name=name
-                aria-label=label
-                value=first
-                prop:value=move || text.get()
-                on:input=write
-                aria-invalid=move || wrong().map(|_| "true")
-                data-testid="price"
-                data-zone=at.to_string()
-            />
-            <small class="prices-error" role="status">{wrong}</small>
-            <FieldError error field=format!("prices[{at}]")/>
+    let price = match currency.filter(|_| !field.is_empty()) {
+        Some(currency) => {
+            let name = if field == "p" { format!("p{at}") } else { field.to_owned() };
+            let label = td_string!(lang, sales.price_input, zone = &zone.name, currency = currency);
+            view! { <PriceField sheet at text currency name label error/> }.into_any()
         }
-        .into_any()
+        None => zone
+            .price
+            .map_or_else(|| td_string!(lang, sales.price_none).to_owned(), |price| format::money(lang, price))
+            .into_any(),
     };
     view! {
         <tr data-testid="zone" data-zone=at.to_string()>
@@ -354,6 +324,51 @@ fn Row(
             <td>{price}</td>
             <td data-testid="zone-gross">{gross}</td>
         </tr>
+    }
+    .into_any()
+}
+
+/// The field of one zone's price; what can't be read is said at once.
+#[component]
+fn PriceField(
+    sheet: Sheet,
+    at: usize,
+    text: Memo<String>,
+    currency: Currency,
+    name: String,
+    label: String,
+    error: Signal<Option<AppError>>,
+) -> impl IntoView {
+    let lang = lang();
+    let wrong = move || read(&text.get(), currency).err().map(|error| amount_error(lang, error));
+    let write = move |ev: leptos::ev::Event| {
+        sheet.typed.update(|typed| {
+            let stored: Vec<String> = sheet.view.read_untracked().zones.iter().map(saved).collect();
+            if typed.len() != stored.len() {
+                *typed = stored;
+            }
+            if let Some(slot) = typed.get_mut(at) {
+                *slot = event_target_value(&ev);
+            }
+        });
+    };
+    view! {
+        <input
+            type="text"
+            inputmode="decimal"
+            autocomplete="off"
+            maxlength="40"
+            name=name
+            aria-label=label
+            value=text.get_untracked()
+            prop:value=move || text.get()
+            on:input=write
+            aria-invalid=move || wrong().map(|_| "true")
+            data-testid="price"
+            data-zone=at.to_string()
+        />
+        <small class="prices-error" role="status">{wrong}</small>
+        {move || wrong().is_none().then(|| view! { <FieldError error field=format!("prices[{at}]")/> })}
     }
     .into_any()
 }
