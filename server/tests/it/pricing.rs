@@ -331,7 +331,7 @@ async fn blocking_a_published_seat_refuses_taken_ones_by_name_and_outlives_the_l
 
     arena.await_status(held.order, "pending_payment").await;
     let _: () = redis::cmd("FLUSHALL").query_async(&mut arena.redis().await).await.unwrap();
-    eventually!(SOON, "the seats are built again", arena.backend.watch(id).await.is_ok());
+    eventually!(SOON, "the seats are built again", !arena.backend.seat_bytes(id).await.unwrap().is_empty());
     assert_eq!(arena.seat(11).await, SeatState::Blocked as u8, "a rebuild keeps seats off sale");
 
     eventually!(SOON, "unblocked", {
