@@ -97,29 +97,22 @@ pub fn PlanLegend(
         Some(view! {
             <li data-testid="legend-rest">
                 <svg class="swatch" viewBox="0 0 18 18" aria-hidden="true"><circle class="sign-blocked" cx="9" cy="9" r="3"/></svg>
-                <span>{td_string!(lang, seats.no_price)}</span>
+                <span>{td_string!(lang, seats.sign_no_price)}</span>
                 <span class="legend-count">{count}</span>
             </li>
         })
     };
     let standing = move || {
-        scene.version.track();
+        scene.charts.track();
         let any = scene.with_house(|house| house.chart().has(Kind::Standing)) == Some(true);
-        any.then(|| {
-            view! {
-                <li>
-                    <svg class="swatch" viewBox="0 0 18 18" aria-hidden="true"><circle class="sign-standing" cx="9" cy="9" r="4"/></svg>
-                    <span>{td_string!(lang, seats.kind_standing)}</span>
-                </li>
-            }
-        })
+        any.then(|| standing_sign(lang))
     };
     view! {
         <ul class="legend" aria-label=td_string!(lang, seats.legend) data-testid="legend" tabindex="0">
             {list}
             {rest}
             {live.then(|| held_and_sold(lang))}
-            {selects.then(|| view! { <li>{mine_swatch()} <span>{td_string!(lang, seats.state_selected)}</span></li> })}
+            {selects.then(|| view! { <li>{mine_swatch()} <span>{td_string!(lang, seats.sign_selected)}</span></li> })}
             {standing}
             {wheelchair(lang)}
         </ul>
@@ -149,6 +142,15 @@ fn held_and_sold(lang: Locale) -> impl IntoView {
         <li>
             <svg class="swatch" viewBox="0 0 18 18" aria-hidden="true"><path class="sign-sold" d="M6 6l6 6M12 6l-6 6"/></svg>
             <span>{td_string!(lang, seats.sign_sold)}</span>
+        </li>
+    }
+}
+
+fn standing_sign(lang: Locale) -> impl IntoView {
+    view! {
+        <li>
+            <svg class="swatch" viewBox="0 0 18 18" aria-hidden="true"><circle class="sign-standing" cx="9" cy="9" r="4"/></svg>
+            <span>{td_string!(lang, seats.kind_standing)}</span>
         </li>
     }
 }
