@@ -177,7 +177,7 @@ fn errors_stand_at_the_files_own_lines_all_at_once() {
 #[test]
 fn headers_are_matched_by_name_and_by_choice() {
     let report = accepted("Platz;REIHE;Bereich;Farbe\n1;A;Parkett;rot\n".as_bytes());
-    assert_eq!(told(&report.warnings)[0], (Some(1), Code::ColumnSetAside));
+    assert!(told(&report.warnings).contains(&(Some(1), Code::ColumnSetAside)));
     assert_eq!(plan("座位\t排\t区域\n1\t2\t三\n".as_bytes()).sections[0].name, "三");
     let options = |columns: &[(&str, &str)]| Options {
         columns: columns.iter().map(|(ours, theirs)| ((*ours).to_owned(), (*theirs).to_owned())).collect(),

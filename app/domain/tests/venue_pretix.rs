@@ -300,7 +300,8 @@ fn kinds_of_places_travel_in_the_words_of_their_row() {
                     seats: vec![place("w1", Kind::Wheelchair)],
                     ..DraftRow::default()
                 },
-                DraftRow { seats: vec![place("c1", Kind::Companion)], ..DraftRow::default() },
+                DraftRow { seats: vec![place("c1", Kind::Companion), place("s1", Kind::Seat)], ..DraftRow::default() },
+                DraftRow { seats: vec![place("p1", Kind::Standing)], ..DraftRow::default() },
             ],
             ..DraftSection::default()
         }],
@@ -310,7 +311,9 @@ fn kinds_of_places_travel_in_the_words_of_their_row() {
     let lost = losses(&plan);
     assert_eq!(lost.len(), 1);
     assert_eq!(lost[0].path, "zones[0].rows[1].seats[0]");
-    assert_eq!(read(&export(&plan), Mode::Strict).seats[0].kind, Kind::Wheelchair);
+    let back = read(&export(&plan), Mode::Strict);
+    let kind = |guid: &str| back.seats.iter().find(|seat| seat.guid == guid).expect("exported").kind;
+    assert_eq!((kind("w1"), kind("p1")), (Kind::Wheelchair, Kind::Standing));
 }
 
 /// A value put where another was.

@@ -114,7 +114,9 @@ fn table_of(
     required(&columns, header.line, findings)?;
     let (lines, sections) = read_lines(records, &columns, separator, findings);
     if lines.is_empty() {
-        findings.add(Code::NothingThere, String::new(), "the table names no place".into());
+        if !findings.has_errors() {
+            findings.add(Code::NothingThere, String::new(), "the table names no place".into());
+        }
         return None;
     }
     Some((build::build(name.to_owned(), &lines, &sections, findings), lines))

@@ -304,6 +304,9 @@ fn draft(
     }
     let (radius, standing_radius) = order::radii(rows);
     let mut kept = prices.kept();
+    for entry in rows_in_order(rows, sections.len()).flat_map(|row| &row.entries) {
+        keep(entry, &mut kept);
+    }
     for (row, outline) in rows.iter().zip(outlines) {
         let Some(section) = drawn.get_mut(row.section) else { continue };
         let text = if row.label.is_empty() { section.name.clone() } else { format!("{} {}", section.name, row.label) };
@@ -311,9 +314,6 @@ fn draft(
         let first = row.entries.first().map(|entry| (entry.line.kind, entry.line.restricted_view));
         let alike = row.entries.iter().all(|entry| Some((entry.line.kind, entry.line.restricted_view)) == first);
         let words = first.filter(|_| alike).and_then(|(kind, restricted)| kind.words(restricted));
-        for entry in &row.entries {
-            keep(entry, &mut kept);
-        }
         section.rows.push(DraftRow {
             label: row.label.to_owned(),
             seat_label: words.map(str::to_owned),

@@ -2,7 +2,8 @@
 //!
 //! Owns matching by name, in any order and case; people's own choice comes first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -245,7 +246,6 @@ const NAMES: [(Column, &str, &[&str]); 14] = [
             "sichtbehinderung",
             "sichteingeschränkt",
             "visibilitéréduite",
-            "visióreduïda",
             "visibilidadreducida",
             "ограниченныйобзор",
             "обмеженийогляд",
@@ -356,17 +356,25 @@ impl Columns {
 
     /// How many headers are known, without any choice: what the separator is told by.
     pub(super) fn known(headers: &[impl AsRef<str>]) -> usize {
-        let plain: Vec<String> = headers.iter().map(|header| simple(header.as_ref())).collect();
-        NAMES
-            .iter()
-            .filter(|(_, name, others)| {
-                plain
-                    .iter()
-                    .any(|header| *header == simple(name) || others.iter().any(|other| simple(other) == *header))
-            })
-            .count()
+        let mut known: Vec<Column> = Vec::new();
+        for header in headers {
+            match BY_NAME.get(&simple(header.as_ref())) {
+                Some((column, _)) if !known.contains(column) => known.push(*column),
+                _ => {}
+            }
+        }
+        known.len()
     }
 }
+
+/// What a simplified header means, and whether it is our own name.
+static BY_NAME: LazyLock<HashMap<String, (Column, bool)>> = LazyLock::new(|| {
+    let others =
+        NAMES.iter().flat_map(|(column, _, others)| others.iter().map(|other| (simple(other), (*column, false))));
+    let ours = NAMES.iter().map(|(column, name, _)| (simple(name), (*column, true)));
+    // Our own names come last, and stand over others.
+    others.chain(ours).collect()
+});
 
 /// A header without what doesn't count. No name is long.
 fn simple(header: &str) -> String {
@@ -411,9 +419,9 @@ pub(super) fn matched(
             }
         }
     }
-    for (column, name, others) in NAMES {
+    for (column, name, _) in NAMES {
         if !settled.contains(&column) {
-            by_name(&mut columns, &plain, (column, name, others), line, findings);
+            by_name(&mut columns, &plain, (column, name), line, findings);
         }
     }
     for (header, meaning) in columns.headers.iter().zip(&columns.meaning) {
@@ -430,18 +438,18 @@ pub(super) fn matched(
 fn by_name(
     columns: &mut Columns,
     plain: &[String],
-    (column, name, others): (Column, &str, &[&str]),
+    (column, name): (Column, &str),
     line: u32,
     findings: &mut Findings,
 ) {
-    let others: Vec<String> = others.iter().map(|other| simple(other)).collect();
     let free = |place: &usize| columns.meaning.get(*place).is_some_and(Option::is_none);
-    let places = |wanted: &dyn Fn(&String) -> bool| -> Vec<usize> {
-        plain.iter().enumerate().filter(|(_, plain)| wanted(plain)).map(|(place, _)| place).filter(free).collect()
+    let places = |ours: bool| -> Vec<usize> {
+        let meant = plain.iter().enumerate().filter(|(_, plain)| BY_NAME.get(*plain) == Some(&(column, ours)));
+        meant.map(|(place, _)| place).filter(free).collect()
     };
-    let mut found = places(&|plain| *plain == simple(name));
+    let mut found = places(true);
     if found.is_empty() {
-        found = places(&|plain| others.contains(plain));
+        found = places(false);
     }
     if let [first, second, ..] = found.as_slice() {
         let message = format!(

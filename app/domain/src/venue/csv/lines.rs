@@ -293,7 +293,8 @@ impl<'a> Reader<'a> {
             (x, _) => {
                 let column = if x.is_some() { Column::Y } else { Column::X };
                 self.tell(Code::CoordinatesPartial, column, record.line, "one of the two coordinates is missing");
-                None
+                // The line is refused; it need not be told again that others have both.
+                Some(Point::default())
             }
         }
     }
