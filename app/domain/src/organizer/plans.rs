@@ -138,7 +138,8 @@ fn shown_table(table: &Table) -> Table {
     };
     Table {
         encoding: table.encoding.clone(),
-        separator: table.separator,
+        // Where nothing was read, there is none.
+        separator: if table.separator == '\0' { ',' } else { table.separator },
         headers: cells(&table.headers, TEXT_MAX_CHARS),
         columns: table.columns.iter().take(COLUMNS_MAX).cloned().collect(),
         sample: table.sample.iter().take(SAMPLE_LINES_MAX).map(|line| cells(line, CELL_MAX_CHARS)).collect(),

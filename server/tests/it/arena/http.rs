@@ -35,6 +35,11 @@ impl Reply {
         refusal
     }
 
+    /// A header as text; empty when it is missing.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
     /// The code of a refusal.
     #[track_caller]
     pub(crate) fn code(&self) -> Code {
