@@ -7,6 +7,7 @@ mod member;
 mod process;
 pub(crate) mod provider;
 mod stores;
+pub(crate) mod upload;
 
 pub(crate) use fan::Fan;
 pub(crate) use http::Reply;

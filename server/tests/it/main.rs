@@ -30,5 +30,6 @@ mod pricing;
 mod production;
 mod purchase;
 mod queue;
+mod roles;
 mod selling;
 mod stock;

@@ -1,67 +1,19 @@
 //! Venue plans and pictures through HTTP: what goes in, what is refused and how, what comes out.
 
+use crate::arena::upload::{form, send, upload, uploaded};
 use crate::arena::{Arena, Fan, Reply, SOON, Setup};
 use domain::account::Role;
-use domain::organizer::sales::EventFields;
 use domain::organizer::plans::{ImportState, ImportView, PlanList, PlanView};
+use domain::organizer::sales::EventFields;
 use domain::venue::{generate, pretix};
 use domain::{Code, ImportId, PlanId};
 use reqwest::Method;
 use serde::Deserialize;
 
 const STADIUM: &str = include_str!("../../../app/domain/tests/fixtures/pretix-seatmap-canvas-stadium.json");
-const BOUNDARY: &str = "----a-boundary-of-ours";
 /// One red pixel.
 const PNG: &str = "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d4944415478da\
 6364f8cf500f00038601805a347d6b0000000049454e44ae426082";
-
-#[derive(Deserialize)]
-struct Uploaded {
-    id: ImportId,
-}
-
-/// A member of an organization, which is made where it is missing.
-async fn member(arena: &Arena, organization: &str, role: Role) -> Fan {
-    let fan = arena.fans(1).await.remove(0);
-    let organization = arena.backend.ensure_organization(organization).await.unwrap();
-    sqlx::query("insert into members (organization_id, account_id, role) values ($1, $2, $3)")
-        .bind(organization.0)
-        .bind(fan.account.0)
-        .bind(role.as_str())
-        .execute(&arena.pg)
-        .await
-        .unwrap();
-    fan
-}
-
-/// A form with one file, as a browser writes it.
-fn form(field: &str, name: &str, content: &[u8]) -> Vec<u8> {
-    let head = format!(
-        "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{field}\"; filename=\"{name}\"\r\nContent-Type: application/octet-stream\r\n\r\n"
-    );
-    [head.as_bytes(), content, format!("\r\n--{BOUNDARY}--\r\n").as_bytes()].concat()
-}
-
-async fn send(arena: &Arena, who: Option<&Fan>, path: &str, accept: &str, body: Vec<u8>) -> Reply {
-    let mut request = arena
-        .plain_request(Method::POST, path)
-        .header("origin", &arena.origin)
-        .header("accept", accept)
-        .header("content-type", format!("multipart/form-data; boundary={BOUNDARY}"))
-        .body(body);
-    if let Some(fan) = who {
-        request = request.header("cookie", &fan.cookie);
-    }
-    arena.send(request).await
-}
-
-async fn upload(arena: &Arena, who: Option<&Fan>, name: &str, content: &[u8]) -> Reply {
-    send(arena, who, "/api/organizer-plan-upload", "application/json", form("file", name, content)).await
-}
-
-async fn uploaded(arena: &Arena, who: &Fan, name: &str, content: &[u8]) -> String {
-    upload(arena, Some(who), name, content).await.ok::<Uploaded>().id.to_string()
-}
 
 async fn import(arena: &Arena, who: &Fan, id: &str) -> Reply {
     arena.call(Some(who), "organizer-import", &[("id", id), ("filter", "all"), ("page", "1")]).await
@@ -79,7 +31,7 @@ async fn accept(arena: &Arena, who: &Fan, id: &str, version: &str, venue: &str, 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_real_stadium_goes_in_is_repaired_and_confirmed_and_comes_out_the_same() {
     let arena = Arena::web(Setup::default()).await;
-    let owner = member(&arena, "House A", Role::Owner).await;
+    let owner = arena.member_of("House A", Role::Owner).await;
     let id = uploaded(&arena, &owner, "../halls/stadium.json", STADIUM.as_bytes()).await;
     let strict: ImportView = import(&arena, &owner, &id).await.ok();
     assert_eq!((strict.state, strict.error_count, strict.version), (ImportState::Refused, 126, 1));
@@ -146,8 +98,8 @@ async fn a_real_stadium_goes_in_is_repaired_and_confirmed_and_comes_out_the_same
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plans_and_pictures_are_for_the_roles_that_may_and_for_their_own_organization() {
     let arena = Arena::web(Setup::default()).await;
-    let operator = member(&arena, "House A", Role::Operator).await;
-    let stranger = member(&arena, "House B", Role::Owner).await;
+    let operator = arena.member_of("House A", Role::Operator).await;
+    let stranger = arena.member_of("House B", Role::Owner).await;
     let fan = arena.fans(1).await.remove(0);
     let id = uploaded(&arena, &operator, "stadium.json", STADIUM.as_bytes()).await;
     let tolerant = [("id", id.as_str()), ("version", "1"), ("choices[tolerant]", "true")];
@@ -218,7 +170,7 @@ async fn event_of(arena: &Arena, organization: &str) -> String {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn whatever_is_sent_as_a_file_gets_a_clear_answer() {
     let arena = Arena::web(Setup::default()).await;
-    let owner = member(&arena, "House A", Role::Owner).await;
+    let owner = arena.member_of("House A", Role::Owner).await;
     let large = upload(&arena, Some(&owner), "large.json", &vec![b' '; 100_000_000]).await;
     assert_eq!((large.status, large.code()), (413, Code::TooLarge));
     assert!(large.refusal().message.contains("64 MiB"), "{}", large.body);
@@ -291,7 +243,7 @@ async fn pictures(arena: &Arena, owner: &Fan) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_newer_plan_without_a_seat_that_somebody_holds_is_refused_with_its_label() {
     let arena = Arena::web(Setup::default()).await;
-    let owner = member(&arena, "StarArena Rush", Role::Owner).await;
+    let owner = arena.member_of("StarArena Rush", Role::Owner).await;
     let fan = arena.one_inside().await;
     let held = arena.take(&fan, &[5], "mine").await.unwrap();
     eventually!(SOON, "the claim is written", arena.status(held.order).await.is_some());
