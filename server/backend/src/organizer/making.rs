@@ -280,7 +280,8 @@ fn write_once(path: &Path, content: &[u8]) -> Result<()> {
     if path.exists() {
         return Ok(());
     }
-    let temporary = path.with_extension(format!("tmp{}", std::process::id()));
+    // A name of its own for each writer: two may publish the same at once, in one process or in two.
+    let temporary = path.with_extension(format!("tmp{}", uuid::Uuid::now_v7().simple()));
     std::fs::write(&temporary, content)?;
     std::fs::rename(&temporary, path)?;
     Ok(())
