@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 
 const FORM: &str = "application/x-www-form-urlencoded";
 /// Server functions that take something, with a field that is no such thing.
-const FUNCTIONS: [(&str, &str); 16] = [
+const FUNCTIONS: [(&str, &str); 23] = [
     ("sign-up", "email"),
     ("sign-in", "email"),
     ("confirm-email", "token"),
@@ -26,6 +26,13 @@ const FUNCTIONS: [(&str, &str); 16] = [
     ("order", "id"),
     ("order-pay", "order"),
     ("order-cancel", "order"),
+    ("organizer-event", "id"),
+    ("organizer-event-save", "fields"),
+    ("organizer-draft-new", "event"),
+    ("organizer-draft", "id"),
+    ("organizer-draft-save", "form"),
+    ("organizer-draft-publish", "id"),
+    ("organizer-draft-delete", "id"),
 ];
 
 /// What the server says to bytes as they are; the connection is closed for writing behind them.

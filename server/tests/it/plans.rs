@@ -6,9 +6,8 @@ use domain::account::Role;
 use domain::organizer::plans::{ImportState, ImportView, PlanList, PlanView};
 use domain::organizer::sales::EventFields;
 use domain::venue::{generate, pretix};
-use domain::{Code, ImportId, PlanId};
+use domain::{Code, PlanId};
 use reqwest::Method;
-use serde::Deserialize;
 
 const STADIUM: &str = include_str!("../../../app/domain/tests/fixtures/pretix-seatmap-canvas-stadium.json");
 /// One red pixel.
@@ -115,7 +114,7 @@ async fn plans_and_pictures_are_for_the_roles_that_may_and_for_their_own_organiz
     let few = [Role::Door, Role::Finance, Role::Risk];
     let mut members = Vec::new();
     for role in few {
-        members.push(member(&arena, "House A", role).await);
+        members.push(arena.member_of("House A", role).await);
     }
     refused.extend(members.iter().map(|fan| (Some(fan), 403)));
     for (who, status) in refused {

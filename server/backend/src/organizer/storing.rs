@@ -8,7 +8,6 @@ use domain::{Millis, OrganizationId, PlanId};
 use sha2::{Digest as _, Sha256};
 use std::io::Write as _;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Compression of published maps: done once, read a million times.
 const BROTLI_QUALITY: u32 = 9;
@@ -112,16 +111,13 @@ pub(super) fn publish_map(dir: &Path, map: &StaticMap) -> Result<String> {
     Ok(digest)
 }
 
-/// Tells temporary files of one process apart.
-static WRITES: AtomicU64 = AtomicU64::new(0);
-
 /// Content-addressed files never change: what is there is right. A crash leaves a temporary file only.
 pub(super) fn write_once(path: &Path, content: &[u8]) -> Result<()> {
     if path.exists() {
         return Ok(());
     }
-    let number = WRITES.fetch_add(1, Ordering::Relaxed);
-    let temporary = path.with_extension(format!("tmp{}-{number}", std::process::id()));
+    // A name of its own for each writer: two may publish the same at once, in one process or in two.
+    let temporary = path.with_extension(format!("tmp{}", uuid::Uuid::now_v7().simple()));
     std::fs::write(&temporary, content)?;
     std::fs::rename(&temporary, path)?;
     Ok(())
