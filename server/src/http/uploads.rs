@@ -246,7 +246,8 @@ async fn receive(request: Request, state: &State, file_max_bytes: usize) -> Resu
         .get(header::CONTENT_LENGTH)
         .and_then(|v| v.to_str().ok())
         .and_then(|v| v.parse::<usize>().ok())
-        .unwrap_or(usize::MAX);
+        // Without a length there is no body, or one that is bounded as it arrives.
+        .unwrap_or(0);
     if length > file_max_bytes + FORM_MAX_BYTES {
         if length <= THROWN_AWAY_MAX_BYTES {
             throw_away(request.into_body()).await;
