@@ -41,6 +41,8 @@ create index payment_inbox_attempt on payment_inbox (
 
 -- The whole plan without loss, as the domain writes it; plans from before have the exchange form alone.
 alter table plans add column document text;
+-- What the file said about selling: seats off sale with reasons, prices of categories. Drafts begin with it.
+alter table plans add column house jsonb;
 create index plans_organization on plans (organization_id, created_ms desc);
 -- The same drawing with other seat ids, in another city or zone, is another plan.
 alter table plans drop constraint plans_organization_id_venue_map_digest_key;

@@ -3,6 +3,7 @@
 use super::{print, tell, with_backend};
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand, ValueEnum};
+use domain::organizer::plans::Place;
 use domain::venue::import::{self, Format, Options, Report};
 use domain::venue::{Plan, csv, generate, pretix, summary};
 use std::path::{Path, PathBuf};
@@ -139,10 +140,11 @@ pub(super) async fn run(command: VenueCommand) -> anyhow::Result<ExitCode> {
             let report = source.read()?;
             tell_all(&report, tell);
             let accepted = report.accepted();
+            let house = report.house();
             let Some(plan) = report.plan.filter(|_| accepted) else { return Ok(ExitCode::FAILURE) };
             with_backend(async |backend| {
                 let organization = backend.ensure_organization(&organization).await?;
-                let stored = backend.store_plan(organization, plan, &venue, &city, &time_zone).await?;
+                let stored = backend.store_venue(organization, plan, house, Place { venue, city, time_zone }).await?;
                 print(&format!("stored {} seats as plan {}, map {}", stored.seats, stored.id, stored.map_digest));
                 Ok(ExitCode::SUCCESS)
             })

@@ -7,7 +7,6 @@ use domain::organizer::plans::{ImportState, ImportView, PlanList, PlanView};
 use domain::organizer::sales::EventFields;
 use domain::venue::{generate, pretix};
 use domain::{Code, PlanId};
-use reqwest::Method;
 
 const STADIUM: &str = include_str!("../../../app/domain/tests/fixtures/pretix-seatmap-canvas-stadium.json");
 /// One red pixel.

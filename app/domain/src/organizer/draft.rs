@@ -10,6 +10,7 @@ pub use checks::{Check, Detail, Item, State, missing};
 use crate::ids::{PlanId, SeatNo};
 use crate::money::Currency;
 use crate::time::Millis;
+use crate::venue::import::{House, HouseBlock};
 use serde::{Deserialize, Serialize};
 
 /// Longest hold, in milliseconds: a day.
@@ -21,6 +22,9 @@ pub const PRICE_MAX_MINOR: i64 = 1_000_000_000_000;
 /// Most shoppers inside, and most places released a minute: beyond any house.
 pub const FLOW_MAX: u32 = 1_000_000;
 
+/// Why a seat is off sale, where the venue's file gives no reason of its own.
+const BLOCKED_BY_FILE: &str = "Off sale in the venue's file";
+
 /// What a draft must know of its plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanFacts {
@@ -28,6 +32,8 @@ pub struct PlanFacts {
     pub categories: Vec<String>,
     /// The category of each seat, by its number.
     pub seat_categories: Vec<u8>,
+    /// What the plan's file says about selling.
+    pub house: House,
 }
 
 /// A performance in the making, stored as one document with a version.
@@ -170,10 +176,12 @@ impl Draft {
     }
 
     /// Takes another plan: its categories become the zones and keep the prices of equal names; added
-    /// zones and blocked seats belonged to the old plan and go.
-    pub fn choose_plan(&mut self, plan: PlanId, categories: &[String]) {
+    /// zones and blocked seats belonged to the old plan and go. What the plan's file says about
+    /// selling is where the new ones begin: seats off sale, prices, and the currency if none is chosen.
+    pub fn choose_plan(&mut self, plan: PlanId, facts: &PlanFacts) {
         let old = std::mem::take(&mut self.zones);
-        self.zones = categories
+        self.zones = facts
+            .categories
             .iter()
             .map(|name| Zone {
                 name: name.clone(),
@@ -182,23 +190,47 @@ impl Draft {
                 seats: Vec::new(),
             })
             .collect();
-        self.blocked.clear();
+        self.blocked = facts.house.blocks.iter().map(blocked_by_file).collect();
+        for hint in &facts.house.prices {
+            let currency = *self.currency.get_or_insert(hint.price.currency);
+            if let Some(zone) = self.zones.get_mut(hint.category)
+                && zone.price_minor.is_none()
+                && hint.price.currency == currency
+                && hint.price.minor > 0
+            {
+                zone.price_minor = Some(hint.price.minor);
+            }
+        }
         self.plan = Some(plan);
     }
+}
+
+/// Seats that the venue's own file takes off sale.
+fn blocked_by_file(block: &HouseBlock) -> Blocked {
+    let reason = if block.reason.is_empty() { BLOCKED_BY_FILE } else { &block.reason };
+    let mut seats: Vec<SeatNo> = block.seats.iter().copied().map(SeatNo).collect();
+    seats.sort_unstable();
+    Blocked { reason: reason.to_owned(), seats }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::money::Money;
+    use crate::venue::import::PriceHint;
     use uuid::Uuid;
 
     fn facts() -> PlanFacts {
-        PlanFacts { categories: vec!["Floor".into(), "Tier".into()], seat_categories: vec![0, 0, 1, 1, 1] }
+        PlanFacts {
+            categories: vec!["Floor".into(), "Tier".into()],
+            seat_categories: vec![0, 0, 1, 1, 1],
+            house: House::default(),
+        }
     }
 
     fn draft() -> Draft {
         let mut draft = Draft::default();
-        draft.choose_plan(PlanId(Uuid::nil()), &facts().categories);
+        draft.choose_plan(PlanId(Uuid::nil()), &facts());
         draft
     }
 
@@ -231,16 +263,33 @@ mod tests {
     }
 
     #[test]
-    fn another_plan_keeps_the_prices_of_equal_names_and_nothing_else() {
+    fn another_plan_keeps_the_prices_of_equal_names_and_begins_with_what_its_file_says() {
         let mut draft = draft();
         draft.zones[1].price_minor = Some(4_500);
         draft.zones.push(Zone { name: "Front".into(), color: None, price_minor: Some(9), seats: vec![SeatNo(1)] });
         draft.blocked.push(Blocked { reason: "camera".into(), seats: vec![SeatNo(2)] });
         let next = PlanId(Uuid::from_u128(7));
-        draft.choose_plan(next, &["Tier".into(), "Balcony".into()]);
+        let house = House {
+            blocks: vec![
+                HouseBlock { seats: vec![4, 2], reason: "pillar".into() },
+                HouseBlock { seats: vec![0], reason: String::new() },
+            ],
+            prices: vec![
+                PriceHint { category: 0, price: Money::new(100, "EUR".parse().unwrap()) },
+                PriceHint { category: 1, price: Money::new(900, "EUR".parse().unwrap()) },
+            ],
+        };
+        let other = PlanFacts {
+            categories: vec!["Tier".into(), "Balcony".into()],
+            seat_categories: vec![0, 0, 1, 1, 1],
+            house,
+        };
+        draft.choose_plan(next, &other);
         assert_eq!(draft.plan, Some(next));
         let prices: Vec<_> = draft.zones.iter().map(|zone| (zone.name.as_str(), zone.price_minor)).collect();
-        assert_eq!(prices, [("Tier", Some(4_500)), ("Balcony", None)]);
-        assert!(draft.blocked.is_empty());
+        assert_eq!(prices, [("Tier", Some(4_500)), ("Balcony", Some(900))], "what was decided wins over the file");
+        let blocked: Vec<_> = draft.blocked.iter().map(|b| (b.reason.as_str(), b.seats.as_slice())).collect();
+        assert_eq!(blocked, [("pillar", &[SeatNo(2), SeatNo(4)][..]), (BLOCKED_BY_FILE, &[SeatNo(0)])]);
+        assert_eq!(draft.currency.map(|c| c.to_string()).as_deref(), Some("EUR"));
     }
 }

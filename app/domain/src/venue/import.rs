@@ -108,7 +108,23 @@ pub struct PriceHint {
     pub price: Money,
 }
 
+/// What a file says about selling its seats: where drafts over its plan begin.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct House {
+    /// Seats that are never sold.
+    pub blocks: Vec<HouseBlock>,
+    /// What categories cost.
+    pub prices: Vec<PriceHint>,
+}
+
 impl Report {
+    /// What the file says about selling.
+    #[must_use]
+    pub fn house(&self) -> House {
+        House { blocks: self.house_blocks.clone(), prices: self.price_hints.clone() }
+    }
+
     /// A report without anything in it.
     #[must_use]
     pub fn empty(format: Format) -> Self {

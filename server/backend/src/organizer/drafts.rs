@@ -8,7 +8,7 @@ use crate::backend::Backend;
 use crate::catalog::Sale;
 use crate::error::{Result, not_found, refuse};
 use crate::postgres::drafts::{self, DraftRow};
-use crate::postgres::{catalog, detached, events, publishing};
+use crate::postgres::{catalog, detached, events, plans, publishing};
 use domain::account::Session;
 use domain::hold::SEATS_PER_HOLD_MAX;
 use domain::organizer::Action;
@@ -166,6 +166,7 @@ impl Backend {
         Ok(PlanFacts {
             categories: seats.categories.clone(),
             seat_categories: seats.seats.iter().map(|seat| seat.category).collect(),
+            house: plans::house(&self.pg, plan).await?,
         })
     }
 
@@ -217,7 +218,7 @@ impl Backend {
                 );
             }
         }
-        draft.choose_plan(id, &self.plan_facts(id).await?.categories);
+        draft.choose_plan(id, &self.plan_facts(id).await?);
         Ok(Some(head))
     }
 

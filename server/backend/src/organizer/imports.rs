@@ -102,7 +102,7 @@ impl Backend {
         tokio::task::spawn_blocking(move || {
             let report = import::read(&content, &file_name, &options);
             let map_digest = report.plan.as_ref().map(|plan| publish(&dir, plan)).transpose()?;
-            Ok(Read { checked: Checked::of(&report), map_digest, plan: report.plan })
+            Ok(Read { checked: Checked::of(&report), map_digest, house: report.house(), plan: report.plan })
         })
         .await
         .map_err(|e| Error::Broken(format!("the check of a file ended early: {e}")))?
@@ -302,7 +302,7 @@ impl Backend {
             return Err(Error::Broken(format!("import {id} was accepted by its check, and is refused now")));
         };
         let plan = self.check_missing(&member, &place.venue, plan).await?;
-        let prepared = Prepared::new(&self.config.maps_dir(), plan).await?;
+        let prepared = Prepared::new(&self.config.maps_dir(), plan, read.house).await?;
         let this = Arc::clone(self);
         detached(async move {
             let _turn = turn;
@@ -442,6 +442,7 @@ impl Backend {
 struct Read {
     checked: Checked,
     map_digest: Option<String>,
+    house: import::House,
     plan: Option<Plan>,
 }
 

@@ -9,7 +9,9 @@ use crate::error::{Result, not_found, refuse};
 use crate::organizer::blocking::BlockChange;
 use crate::postgres::{accounts, detached, events, plans};
 use domain::organizer::desk::SaleChange;
+use domain::organizer::plans::Place;
 use domain::venue::Plan;
+use domain::venue::import::House;
 use domain::{Code, Currency, Millis, OrganizationId, PerformanceId, PlanId, SeatNo};
 use std::sync::Arc;
 
@@ -96,10 +98,25 @@ impl Backend {
         city: &str,
         time_zone: &str,
     ) -> Result<StoredPlan> {
-        check_place(venue, city, time_zone)?;
-        let prepared = Prepared::new(&self.config.maps_dir(), plan).await?;
+        let place = Place { venue: venue.to_owned(), city: city.to_owned(), time_zone: time_zone.to_owned() };
+        self.store_venue(organization, plan, House::default(), place).await
+    }
+
+    /// As [`Backend::store_plan`], with what the plan's file says about selling.
+    ///
+    /// # Errors
+    /// `invalid_input` names the field.
+    pub async fn store_venue(
+        self: &Arc<Self>,
+        organization: OrganizationId,
+        plan: Plan,
+        house: House,
+        place: Place,
+    ) -> Result<StoredPlan> {
+        let Place { venue, city, time_zone } = place;
+        check_place(&venue, &city, &time_zone)?;
+        let prepared = Prepared::new(&self.config.maps_dir(), plan, house).await?;
         let this = Arc::clone(self);
-        let (venue, city, time_zone) = (venue.to_owned(), city.to_owned(), time_zone.to_owned());
         detached(async move {
             let insert = prepared.insert(organization, &venue, &city, &time_zone, this.now());
             let mut tx = this.pg.begin().await?;

@@ -205,7 +205,7 @@ impl NewPerformance {
             currency: Some(self.currency),
             ..Draft::default()
         };
-        draft.choose_plan(plan, &facts.categories);
+        draft.choose_plan(plan, facts);
         for (category, amount) in &self.prices {
             match draft.zones.get_mut(usize::from(*category)) {
                 Some(Zone { price_minor, .. }) => *price_minor = Some(*amount),

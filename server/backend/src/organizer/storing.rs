@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::postgres::plans::{PlanInsert, Written};
+use domain::venue::import::House;
 use domain::venue::static_map::StaticMap;
 use domain::venue::{Plan, plan::Kind, pretix, static_map};
 use domain::{Millis, OrganizationId, PlanId};
@@ -20,15 +21,16 @@ pub(super) struct Prepared {
     pub(super) map_digest: String,
     source: String,
     document: Option<String>,
+    house: House,
 }
 
 impl Prepared {
     /// Publishes the map and writes the plan.
-    pub(super) async fn new(dir: &Path, plan: Plan) -> Result<Self> {
+    pub(super) async fn new(dir: &Path, plan: Plan, house: House) -> Result<Self> {
         let dir = dir.to_owned();
         tokio::task::spawn_blocking(move || {
             let map_digest = publish(&dir, &plan)?;
-            Ok(Self { source: pretix::export(&plan), document: Some(plan.to_document()), map_digest, plan })
+            Ok(Self { source: pretix::export(&plan), document: Some(plan.to_document()), map_digest, plan, house })
         })
         .await
         .map_err(|e| Error::Broken(format!("publishing ended early: {e}")))?
@@ -55,6 +57,7 @@ impl Prepared {
             map_digest: &self.map_digest,
             source: &self.source,
             document: self.document.as_deref(),
+            house: &self.house,
             categories: plan.categories.iter().map(|c| c.name.clone()).collect(),
             sections_no: plan.seats.iter().map(|s| i16::try_from(s.section).unwrap_or(i16::MAX)).collect(),
             sections: plan.seats.iter().map(|s| section(s.section)).collect(),

@@ -1,7 +1,9 @@
 //! Venue plans and their seats.
 
+use domain::venue::import::House;
 use domain::{Millis, OrganizationId, PlanId, SeatNo};
 use sqlx::postgres::PgRow;
+use sqlx::types::Json;
 use sqlx::{PgConnection, PgExecutor, Row as _};
 
 /// A plan to be stored, with its seats in columns.
@@ -15,6 +17,8 @@ pub(crate) struct PlanInsert<'a> {
     pub(crate) source: &'a str,
     /// The plan without loss, where it can be written so.
     pub(crate) document: Option<&'a str>,
+    /// What its file says about selling.
+    pub(crate) house: &'a House,
     pub(crate) categories: Vec<String>,
     pub(crate) sections_no: Vec<i16>,
     pub(crate) sections: Vec<String>,
@@ -31,8 +35,8 @@ pub(crate) struct PlanInsert<'a> {
 pub(crate) async fn insert(db: &mut PgConnection, plan: &PlanInsert<'_>) -> sqlx::Result<PlanId> {
     let added = sqlx::query(
         "insert into plans
-             (id, organization_id, venue, city, time_zone, map_digest, seat_count, source, document, created_ms)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+             (id, organization_id, venue, city, time_zone, map_digest, seat_count, source, document, created_ms, house)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
          on conflict (organization_id, venue, city, time_zone, map_digest, md5(coalesce(document, source))) do nothing",
     )
     .bind(plan.id.0)
@@ -45,13 +49,14 @@ pub(crate) async fn insert(db: &mut PgConnection, plan: &PlanInsert<'_>) -> sqlx
     .bind(plan.source)
     .bind(plan.document)
     .bind(plan.now.0)
+    .bind(Json(plan.house))
     .execute(&mut *db)
     .await?;
     if added.rows_affected() == 0 {
         let same: uuid::Uuid = sqlx::query_scalar(
-            "select id from plans
+            "update plans set house = $8
              where organization_id = $1 and venue = $2 and city = $3 and time_zone = $4 and map_digest = $5
-                 and md5(coalesce(document, source)) = md5(coalesce($6, $7))",
+                 and md5(coalesce(document, source)) = md5(coalesce($6, $7)) returning id",
         )
         .bind(plan.organization.0)
         .bind(plan.venue)
@@ -60,6 +65,7 @@ pub(crate) async fn insert(db: &mut PgConnection, plan: &PlanInsert<'_>) -> sqlx
         .bind(plan.map_digest)
         .bind(plan.document)
         .bind(plan.source)
+        .bind(Json(plan.house))
         .fetch_one(&mut *db)
         .await?;
         return Ok(PlanId(same));
@@ -144,6 +150,13 @@ pub(crate) async fn categories(db: impl PgExecutor<'_>, id: PlanId) -> sqlx::Res
         .bind(id.0)
         .fetch_all(db)
         .await
+}
+
+/// What the file of a plan said about selling.
+pub(crate) async fn house(db: impl PgExecutor<'_>, id: PlanId) -> sqlx::Result<House> {
+    let house: Option<Option<Json<House>>> =
+        sqlx::query_scalar("select house from plans where id = $1").bind(id.0).fetch_optional(db).await?;
+    Ok(house.flatten().map(|house| house.0).unwrap_or_default())
 }
 
 /// The source of a stored plan, in the pretix form.

@@ -282,12 +282,17 @@ mod tests {
     use super::super::{Blocked, Zone};
     use super::*;
     use crate::ids::{PlanId, SeatNo};
+    use crate::venue::import::House;
     use uuid::Uuid;
 
     const NOW: Millis = Millis(1_000_000);
 
     fn facts() -> PlanFacts {
-        PlanFacts { categories: vec!["Floor".into(), "Tier".into()], seat_categories: vec![0, 0, 1, 1, 1] }
+        PlanFacts {
+            categories: vec!["Floor".into(), "Tier".into()],
+            seat_categories: vec![0, 0, 1, 1, 1],
+            house: House::default(),
+        }
     }
 
     fn ready() -> Draft {
@@ -298,7 +303,7 @@ mod tests {
             currency: "EUR".parse().ok(),
             ..Draft::default()
         };
-        draft.choose_plan(PlanId(Uuid::nil()), &facts().categories);
+        draft.choose_plan(PlanId(Uuid::nil()), &facts());
         for zone in &mut draft.zones {
             zone.price_minor = Some(4_500);
         }
