@@ -9,7 +9,7 @@
 //! render the same HTML.
 
 // The types of nested views are deeper than the compiler expects of types.
-#![recursion_limit = "256"]
+#![recursion_limit = "512"]
 #![expect(unreachable_pub, reason = "the component macro makes the properties of private components public")]
 
 mod alive;

@@ -116,6 +116,7 @@ pub fn Floor(
             {children()}
         </div>
     }
+    .into_any()
 }
 
 /// Starts the board in the browser, and keeps it up to the scene.
@@ -231,6 +232,7 @@ fn ZoomButtons(lang: Locale, place: Place) -> impl IntoView {
             {button(td_string!(lang, seats.fit), "zoom-fit", "M4 8V4h4M12 4h4v4M16 12v4h-4M8 16H4v-4", Board::fit)}
         </div>
     }
+    .into_any()
 }
 
 /// What the mouse rests on. Only ever shown by a browser, so its place may be set in script.

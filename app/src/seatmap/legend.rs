@@ -27,6 +27,7 @@ pub fn ZoneSwatch(
             <text x="9" y="12.6">{zone.letter.to_string()}</text>
         </svg>
     }
+    .into_any()
 }
 
 /// The legend of the buyers' map.
@@ -46,6 +47,7 @@ pub fn Legend(
             {wheelchair(lang)}
         </ul>
     }
+    .into_any()
 }
 
 /// How many seats are free, and how many there are, by zone; and those of no zone.
@@ -117,6 +119,7 @@ pub fn PlanLegend(
             {wheelchair(lang)}
         </ul>
     }
+    .into_any()
 }
 
 /// Sign, letter, price and name of a zone.

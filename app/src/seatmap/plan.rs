@@ -82,6 +82,7 @@ pub fn PlanCanvas(
             {selection.map(|selection| view! { <PickList plan selection/> })}
         </section>
     }
+    .into_any()
 }
 
 /// What the parts of an organizers' map share.
@@ -296,6 +297,7 @@ fn FocusPlate(plan: Plan) -> impl IntoView {
             {move || text.get().map(|[place, details]| view! { <strong>{place}</strong> <span>{comma}{details}</span> })}
         </p>
     }
+    .into_any()
 }
 
 /// Where the map stands: drawing, live, reconnecting, failed; without script, that it needs one.
@@ -330,6 +332,7 @@ fn StatusLine(plan: Plan) -> impl IntoView {
         <div role="status">{body}</div>
         <div class="house-message is-unscripted"><p>{td_string!(lang, seats.map_needs_script)}</p></div>
     }
+    .into_any()
 }
 
 #[cfg(test)]

@@ -65,6 +65,7 @@ pub fn MembersPage() -> impl IntoView {
         <Title text=td_string!(lang, organizer.tab_members)/>
         <Frame tab=Tab::Members><Members/></Frame>
     }
+    .into_any()
 }
 
 #[component]

@@ -68,6 +68,7 @@ pub fn OrdersPage() -> impl IntoView {
         <Title text=td_string!(lang, search.title)/>
         <Frame tab=Tab::Orders><Search/></Frame>
     }
+    .into_any()
 }
 
 #[component]

@@ -35,6 +35,7 @@ pub fn Basket(
             }}
         </aside>
     }
+    .into_any()
 }
 
 /// What is to be told, read out politely.
@@ -60,7 +61,7 @@ fn NoticeLine(room: Room) -> impl IntoView {
             }
         })
     };
-    view! { <div role="status">{line}</div> }
+    view! { <div role="status">{line}</div> }.into_any()
 }
 
 /// The chosen seats and the one next step.
@@ -112,6 +113,7 @@ fn Chosen(room: Room) -> impl IntoView {
             <p class="basket-quiet basket-terms">{td_string!(lang, seats.hold_terms, minutes = minutes)}</p>
         </Show>
     }
+    .into_any()
 }
 
 /// The price of a seat, when it is for sale.
@@ -145,6 +147,7 @@ fn ChosenSeat(room: Room, seat: SeatNo) -> impl IntoView {
             </button>
         </li>
     }
+    .into_any()
 }
 
 /// The open hold: how long it stands, and what can be done with it.
@@ -199,4 +202,5 @@ fn OwnHold(room: Room, held: Held) -> impl IntoView {
             </div>
         </div>
     }
+    .into_any()
 }

@@ -48,6 +48,7 @@ pub fn HouseMap(
             <Legend zones lang/>
         </section>
     }
+    .into_any()
 }
 
 /// Place, price and state of a seat.
@@ -77,7 +78,7 @@ fn Announcement(room: Room) -> impl IntoView {
         room.scene.version.track();
         room.scene.focus.get().map(|seat| seat_lines(room, seat).join(words::comma(room.lang)))
     });
-    view! { <p class="visually-hidden" aria-live="polite" data-testid="announcement">{text}</p> }
+    view! { <p class="visually-hidden" aria-live="polite" data-testid="announcement">{text}</p> }.into_any()
 }
 
 /// Name, free seats and prices of a section.
@@ -143,4 +144,5 @@ fn StatusLine(room: Room) -> impl IntoView {
             <a class="button" href=link>{td_string!(lang, seats.to_list)}</a>
         </div>
     }
+    .into_any()
 }

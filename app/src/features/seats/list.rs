@@ -58,6 +58,7 @@ pub fn SeatListPage() -> impl IntoView {
             })}
         </Suspense>
     }
+    .into_any()
 }
 
 #[component]
@@ -100,6 +101,7 @@ fn List(data: ListData) -> impl IntoView {
             </section>
         </div>
     }
+    .into_any()
 }
 
 /// One section: its name, how many seats are free, and their prices.
@@ -130,6 +132,7 @@ fn SectionLink(section: ListSection, chosen: Option<u16>) -> impl IntoView {
             <span class="seatlist-some">{some}</span>
         </a>
     }
+    .into_any()
 }
 
 /// The chosen section's free seats in one form.
@@ -183,6 +186,7 @@ fn Rows(view: PerformanceView, rows: Vec<ListRow>, key: String) -> impl IntoView
         <div role="alert">{refusal}</div>
         {body}
     }
+    .into_any()
 }
 
 /// One row's seats, or some of the places to stand in an area: a group of checkboxes.
@@ -207,6 +211,7 @@ fn Row(row: ListRow, zones: Zones) -> impl IntoView {
             <div class="seatlist-row">{seats}</div>
         </fieldset>
     }
+    .into_any()
 }
 
 fn seat_box(lang: Locale, row: &ListRow, seat: &ListSeat, zones: &Zones) -> impl IntoView + use<> {
@@ -272,4 +277,5 @@ fn HoldRefused(
             <span>{text} {link.map(|(href, label)| view! { " " <a href=href>{label}</a> })}</span>
         </p>
     }
+    .into_any()
 }

@@ -38,6 +38,7 @@ pub fn SeatMapPage() -> impl IntoView {
             })}
         </Suspense>
     }
+    .into_any()
 }
 
 #[component]
@@ -61,4 +62,5 @@ fn SeatMap(view: PerformanceView) -> impl IntoView {
             <Basket room/>
         </div>
     }
+    .into_any()
 }

@@ -53,6 +53,7 @@ pub(super) fn PickTools(plan: Plan, selection: Selected) -> impl IntoView {
             </p>
         </div>
     }
+    .into_any()
 }
 
 fn is_open(ev: &Event) -> bool {
@@ -84,6 +85,7 @@ pub(super) fn PickList(plan: Plan, selection: Selected) -> impl IntoView {
             </Show>
         </details>
     }
+    .into_any()
 }
 
 /// A section: how many of its seats are selected, all, none, and its rows.
@@ -141,6 +143,7 @@ fn Section(plan: Plan, selection: Selected, block: usize, name: String, size: u3
             </details>
         </li>
     }
+    .into_any()
 }
 
 /// A row: a button that selects all of it, or takes it away.
@@ -175,4 +178,5 @@ fn Row(plan: Plan, label: String, seats: Vec<SeatNo>) -> impl IntoView {
             </button>
         </li>
     }
+    .into_any()
 }

@@ -61,6 +61,7 @@ pub fn AuditPage() -> impl IntoView {
         <Title text=td_string!(lang, organizer.tab_audit)/>
         <Frame tab=Tab::Audit><Log/></Frame>
     }
+    .into_any()
 }
 
 #[component]

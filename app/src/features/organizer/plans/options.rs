@@ -45,6 +45,7 @@ fn Identity(view: ImportView) -> impl IntoView {
         <input type="hidden" name="id" value=view.id.to_string()/>
         <input type="hidden" name="version" value=view.version.to_string()/>
     }
+    .into_any()
 }
 
 #[component]
@@ -57,6 +58,7 @@ fn Again(recheck: ServerAction<RecheckImport>) -> impl IntoView {
             </button>
         </p>
     }
+    .into_any()
 }
 
 /// One choice among several, as radio buttons or as a list.

@@ -115,7 +115,7 @@ fn signs(zones: &[ZoneTotal]) -> Vec<(char, usize)> {
 /// Prices and seats off sale of one performance.
 #[component]
 pub fn PricesPage() -> impl IntoView {
-    view! { <Frame tab=Tab::Events><Loaded/></Frame> }
+    view! { <Frame tab=Tab::Events><Loaded/></Frame> }.into_any()
 }
 
 async fn load(id: Option<PerformanceId>) -> Result<PricingView, AppError> {
@@ -285,4 +285,5 @@ fn ZoneSign(letter: char, colour: usize) -> impl IntoView {
             <text x="9" y="12.6">{letter.to_string()}</text>
         </svg>
     }
+    .into_any()
 }

@@ -18,7 +18,7 @@ use leptos_router::hooks::use_params_map;
 /// One order, told in full.
 #[component]
 pub fn OrderPage() -> impl IntoView {
-    view! { <Frame tab=Tab::Orders><Order/></Frame> }
+    view! { <Frame tab=Tab::Orders><Order/></Frame> }.into_any()
 }
 
 #[component]
@@ -150,7 +150,7 @@ fn address_in_query(email: &str) -> String {
 #[component]
 pub(super) fn At(time: ZonedTime) -> impl IntoView {
     let lang = lang();
-    view! { <time datetime=format::machine_time(&time)>{format::exact(lang, &time)}</time> }
+    view! { <time datetime=format::machine_time(&time)>{format::exact(lang, &time)}</time> }.into_any()
 }
 
 #[component]

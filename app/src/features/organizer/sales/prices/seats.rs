@@ -16,6 +16,7 @@ fn Versioned(sheet: Sheet) -> impl IntoView {
         <input type="hidden" name="id" value=sheet.id().to_string()/>
         <input type="hidden" name="version" value=move || sheet.view.read().version.to_string()/>
     }
+    .into_any()
 }
 
 /// The form over the chosen seats. Its first button is the one that Enter presses: taking off sale
@@ -159,7 +160,7 @@ fn ShowSeats(sheet: Sheet, seats: SeatSet) -> impl IntoView {
             sheet.selection.set(seats.list().iter().copied().collect());
         }
     };
-    view! { <button class="link" type="button" data-testid="show" on:click=show>{td_string!(lang, sales.price_show)}</button> }
+    view! { <button class="link" type="button" data-testid="show" on:click=show>{td_string!(lang, sales.price_show)}</button> }.into_any()
 }
 
 /// Seats off sale, by reason.
