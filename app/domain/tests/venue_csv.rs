@@ -168,7 +168,7 @@ fn errors_stand_at_the_files_own_lines_all_at_once() {
     );
     assert!(report.errors[1].message.contains("line 6"), "{}", report.errors[1]);
     assert_eq!(report.errors[0].path, "column \"x\"");
-    assert_eq!(told(&report.warnings), [(Some(2), Code::TextCleaned)]);
+    assert_eq!(told(&report.warnings), [(None, Code::DefaultUsed), (Some(2), Code::TextCleaned)]);
     let drawn = report.plan.expect("what is right can be drawn");
     assert_eq!(drawn.sections[0].name, "Parkett, links");
     assert_eq!(report.errors[1].seats.len(), 1, "the seat that is repeated");
@@ -537,8 +537,4 @@ proptest! {
             prop_assert!(report.accepted() || !report.errors.is_empty());
         }
     }
-}
-#[test]
-fn zz_dump() {
-    std::fs::write("/tmp/tables-metalist.csv", export(&plan(METALIST))).unwrap();
 }

@@ -221,6 +221,10 @@ fn required(columns: &Columns, line: u32, findings: &mut Findings) -> Option<()>
 
 /// Tells what is allowed but odd.
 fn advise(plan: &Plan, seats_of: &HashMap<u32, Vec<u32>>, findings: &mut Findings) {
+    // Where places are missing or wrong, what lies over what says nothing yet.
+    if findings.has_errors() {
+        return;
+    }
     let (pairs, searched) = overlapping(plan);
     let lines: HashMap<u32, u32> =
         seats_of.iter().flat_map(|(line, seats)| seats.iter().map(move |seat| (*seat, *line))).collect();
@@ -237,7 +241,7 @@ fn advise(plan: &Plan, seats_of: &HashMap<u32, Vec<u32>>, findings: &mut Finding
     }
 }
 
-/// Blocked seats by what their notes say, in the order of the table.
+/// Blocked seats by what their notes say, in the order of the plan.
 fn house_blocks(lines: &[Line], seats_of: &HashMap<u32, Vec<u32>>) -> Vec<HouseBlock> {
     let mut blocks: Vec<HouseBlock> = Vec::new();
     let mut index: HashMap<&str, usize> = HashMap::new();
@@ -250,6 +254,8 @@ fn house_blocks(lines: &[Line], seats_of: &HashMap<u32, Vec<u32>>) -> Vec<HouseB
             block.seats.extend(seats_of.get(&line.line).into_iter().flatten());
         }
     }
+    blocks.iter_mut().for_each(|block| block.seats.sort_unstable());
+    blocks.sort_by_key(|block| block.seats.first().copied());
     blocks
 }
 
