@@ -175,6 +175,7 @@ async fn hostile_prices_and_seats_are_refused_at_their_field_and_change_nothing(
     let arena = Arena::web(Setup::default()).await;
     let (owner, id) = (member(&arena, "operator", None).await, draft(&arena).await);
     let count = view(&arena, &owner, id).await.zones.len();
+    let acts = arena.count("select count(*) from audit_log").await;
     let with = |text: &str| {
         let mut list = vec!["1".to_owned(); count];
         list[1] = text.to_owned();
@@ -229,7 +230,7 @@ async fn hostile_prices_and_seats_are_refused_at_their_field_and_change_nothing(
     let add = [("step", "add"), ("picked", "1"), ("name", "A")];
     assert_eq!(change(&arena, &owner, arena.performance, 1, &add).await.code(), Code::WrongState);
     assert_eq!(view(&arena, &owner, id).await.version, 1, "nothing was changed");
-    assert_eq!(arena.count("select count(*) from audit_log").await, 0);
+    assert_eq!(arena.count("select count(*) from audit_log").await, acts);
     assert_eq!(arena.count("select count(*) from blocked_seats where performance_id = $1").await, 0);
     arena.finish().await;
 }

@@ -1,3 +1,5 @@
+//! What edits of zones, prices and blocks do, and that every seat stays in exactly one zone.
+
 use super::*;
 use crate::ids::{PlanId, SeatNo};
 use crate::money::Money;
