@@ -40,7 +40,7 @@ interface Answer {
 }
 
 export class Fan {
-  readonly email = `fan-${randomUUID()}@example.org`;
+  readonly email: string = `fan-${randomUUID()}@example.org`;
 
   constructor(
     readonly page: Page,
@@ -117,10 +117,12 @@ export class Fan {
       .toBe(200);
   }
 
-  /** `count` free neighbours of one row, from a place chosen by chance, so that specs don't meet. */
-  async freeSeats(performance: string, count: number): Promise<{ section: number; seats: ListSeat[] }> {
+  /** `count` free neighbours of one row, from a place chosen by chance, so that specs don't meet;
+   * of the named section, if one is. */
+  async freeSeats(performance: string, count: number, name?: string): Promise<{ section: number; seats: ListSeat[] }> {
     const { sections } = await this.call<SeatList>("seat-list", { id: performance });
-    const open = sections.filter((section) => section.available >= 4 * count);
+    const named = sections.filter((section) => name === undefined || section.name === name);
+    const open = named.filter((section) => section.available >= 4 * count);
     for (let tries = 0; tries < 20; tries += 1) {
       const section = open[Math.floor(Math.random() * open.length)];
       if (!section) break;

@@ -21,6 +21,7 @@ mod clocks;
 mod desk;
 mod edge;
 mod faults;
+mod files;
 mod holds;
 mod live;
 mod payments;

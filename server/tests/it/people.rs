@@ -10,7 +10,7 @@ use domain::organizer::search::{Found, OrderStory, What};
 use domain::{AccountId, Code, OrderId};
 
 /// Hostile and unusual texts, one a line; lines that begin with `#` are comments.
-const NAUGHTY: &str = include_str!("../fixtures/blns.txt");
+const NAUGHTY: &str = include_str!("../../../app/domain/tests/fixtures/blns.txt");
 
 fn naughty() -> impl Iterator<Item = &'static str> {
     NAUGHTY.lines().filter(|line| !line.is_empty() && !line.starts_with('#'))

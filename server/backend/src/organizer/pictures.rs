@@ -159,7 +159,6 @@ fn on_white(picture: &DynamicImage) -> RgbImage {
 }
 
 #[cfg(test)]
-#[expect(clippy::unwrap_used, reason = "a test that can't go on has failed")]
 mod tests {
     use super::*;
     use image::{GrayImage, Rgba, RgbaImage};

@@ -345,8 +345,8 @@ impl Backend {
             Ok(next)
         })
         .await?;
-        // This process shows it at once, all others within the second that a sale is kept.
-        self.reload_sale(id).await?;
+        // New holds have the new version at once, this process shows it; all others follow within a second.
+        self.carry_settings(id).await?;
         Ok(next)
     }
 

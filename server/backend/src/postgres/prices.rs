@@ -137,8 +137,8 @@ pub(crate) async fn next_version(
     version: i32,
 ) -> sqlx::Result<Option<i32>> {
     sqlx::query_scalar(
-        "update performances set price_version = price_version + 1 where id = $1 and price_version = $2
-         returning price_version",
+        "update performances set price_version = price_version + 1, settings_version = settings_version + 1
+         where id = $1 and price_version = $2 returning price_version",
     )
     .bind(id.0)
     .bind(version)

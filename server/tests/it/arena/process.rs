@@ -88,6 +88,14 @@ impl Server {
         Self { child, log: log.to_owned() }
     }
 
+    /// The most memory that it ever had, in KiB, as Linux counts it.
+    pub(crate) fn peak_kib(&self) -> u64 {
+        let pid = self.child.id().unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
     /// Ends it as a power cut would.
     pub(crate) async fn kill(mut self) {
         self.child.kill().await.unwrap();
