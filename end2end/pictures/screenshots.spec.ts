@@ -4,7 +4,8 @@
 import { test } from "@playwright/test";
 import { DESKTOP, PHONE } from "../src/browser";
 import { Fan } from "../src/fan";
-import { fanStops, publicStops } from "../src/tour";
+import { Member } from "../src/organizer";
+import { fanStops, organizerStops, publicStops } from "../src/tour";
 
 const FOLDER = "../target/screenshots";
 
@@ -14,13 +15,17 @@ for (const [device, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE
       const phone = device === "phone";
       const open = () => browser.newContext({ viewport, locale: lang, isMobile: phone, hasTouch: phone, deviceScaleFactor: 2 });
       const url = process.env.STARARENA_URL!;
-      const [guest, member] = await Promise.all([open(), open()]);
-      const fan = new Fan(await member.newPage(), url);
+      const [guest, buyer, house] = await Promise.all([open(), open(), open()]);
+      const fan = new Fan(await buyer.newPage(), url);
       await fan.join();
+      const owner = await Member.of(await house.newPage(), url, "organizer");
+      // First: the fan's own tour ends with an open hold.
+      const houseStops = await organizerStops(owner, fan);
       const page = await guest.newPage();
       const rounds = [
         { page, stops: await publicStops(fan) },
         { page: fan.page, stops: await fanStops(fan) },
+        { page: owner.page, stops: houseStops },
       ];
       for (const { page, stops } of rounds) {
         for (const stop of stops) {
@@ -34,8 +39,7 @@ for (const [device, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE
           }
         }
       }
-      await guest.close();
-      await member.close();
+      await Promise.all([guest.close(), buyer.close(), house.close()]);
     });
   }
 }

@@ -4,9 +4,10 @@ import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
 import type { AxeResults } from "axe-core";
+import { Member } from "../src/organizer";
 import { chooseTwoSeats, holdSeats, openMapAt } from "../src/pages";
 import { expect, test } from "../src/test";
-import { fanStops, publicStops, type Stop } from "../src/tour";
+import { fanStops, organizerStops, publicStops, type Stop } from "../src/tour";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -43,6 +44,11 @@ test("public pages", async ({ page, another }) => {
 test("pages of a fan", async ({ page, fan }) => {
   test.setTimeout(240_000);
   await visit(page, await fanStops(fan));
+});
+
+test("pages of an organizer", async ({ page, baseURL, another }) => {
+  test.setTimeout(300_000);
+  await visit(page, await organizerStops(await Member.of(page, baseURL!, "organizer"), await another()));
 });
 
 test("two seats are held by keyboard alone, and each is read out", async ({ page, fan }) => {

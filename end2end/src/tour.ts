@@ -4,6 +4,7 @@ import { expect, type Page } from "@playwright/test";
 import { randomUUID } from "node:crypto";
 import type { EventCard, Fan, PerformanceRow } from "./fan";
 import { CARD } from "./fan";
+import { type Member, STADIUM } from "./organizer";
 
 export interface Stop {
   name: string;
@@ -61,6 +62,67 @@ export async function fanStops(fan: Fan): Promise<Stop[]> {
     { name: "orders", path: "/orders" },
   );
   return stops;
+}
+
+/** Pages of an organizer's owner: one performance in the making, one on sale; `fan` leaves an order. */
+export async function organizerStops(member: Member, fan: Fan): Promise<Stop[]> {
+  const { id } = await fan.openPerformance();
+  await fan.enter(id);
+  const order = await paidOrder(fan, id);
+  const { event, draft } = await draftOf(member);
+  const { plans, imports } = await member.call<Plans>("organizer-plans");
+  const refused = imports.find(({ state }) => state === "refused")?.id ?? (await member.upload(STADIUM));
+  const performance = `/organizer/performances/${draft}`;
+  return [
+    { name: "organizer-events", path: "/organizer" },
+    { name: "organizer-event", path: `/organizer/events/${event}` },
+    { name: "organizer-draft", path: performance },
+    { name: "organizer-prices", path: `${performance}/prices`, ready: map },
+    { name: "organizer-published", path: `/organizer/performances/${id}` },
+    { name: "organizer-desk", path: `/organizer/performances/${id}/desk`, ready: map },
+    { name: "organizer-plans", path: "/organizer/plans" },
+    { name: "organizer-import", path: `/organizer/imports/${refused}`, ready: map },
+    { name: "organizer-plan", path: `/organizer/plans/${plans[0]!.id}`, ready: map },
+    { name: "organizer-orders", path: "/organizer/orders" },
+    { name: "organizer-order", path: `/organizer/orders/${order}` },
+    { name: "organizer-members", path: "/organizer/members" },
+    { name: "organizer-audit", path: "/organizer/audit" },
+  ];
+}
+
+interface Plans {
+  plans: { id: string }[];
+  imports: { id: string; state: string }[];
+}
+interface Draft {
+  version: number;
+  plans: { id: string }[];
+}
+
+/** A performance with plan and currency, and without the rest; the one of an earlier round, if any. */
+async function draftOf(member: Member): Promise<{ event: string; draft: string }> {
+  const title = "Evening in the Making";
+  const events = await member.call<{ id: string; title: string; performances: { id: string }[] }[]>("organizer-events");
+  const known = events.find((event) => event.title === title);
+  if (known?.performances[0]) return { event: known.id, draft: known.performances[0].id };
+  const fields = { "fields[title]": title, "fields[artist]": "Nobody Yet", "fields[description]": "To be written." };
+  const event = await member.call<string>("organizer-event-save", fields);
+  const draft = await member.call<string>("organizer-draft-new", { event });
+  const { version, plans } = await member.call<Draft>("organizer-draft", { id: draft });
+  await member.call("organizer-draft-save", {
+    id: draft,
+    version,
+    "form[plan]": plans[0]!.id,
+    "form[starts]": "",
+    "form[opens]": "",
+    "form[closes]": "",
+    "form[seat_limit]": 4,
+    "form[hold_ttl_min]": 15,
+    "form[shoppers_max]": 500,
+    "form[release_per_min]": 600,
+    "form[currency]": "EUR",
+  });
+  return { event, draft };
 }
 
 /** The first performance whose waiting room is open and whose sale isn't, if the demo has one. */

@@ -248,6 +248,16 @@ fn pages_carry_no_style_of_their_own() {
 }
 
 #[test]
+fn titles_are_escaped() {
+    let mut views = texts("app/src", "rs");
+    views.remove(Path::new("app/src/components/title.rs"));
+    nothing(
+        "the library's title is not escaped, ours is",
+        lines_with(&views, &["leptos_meta::Title", "leptos_meta::{Title"]),
+    );
+}
+
+#[test]
 fn no_file_speaks_of_the_machine_that_it_was_written_on() {
     // In halves, so that this file does not find itself.
     let words = [["/ro", "ot/"], ["/wo", "rk/"], ["/home/", "user"], ["inde", "x.crates.io-"], ["/.py", "env"]]

@@ -1,12 +1,12 @@
 //! Pages that aren't there, and pages that can't be shown right now.
 
+use crate::components::title::Title;
 use crate::error::AppError;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use crate::response;
 use domain::Code;
 use leptos::prelude::*;
-use leptos_meta::Title;
 
 /// "There is nothing here": also for what belongs to somebody else.
 #[component]

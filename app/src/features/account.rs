@@ -8,6 +8,7 @@ pub use confirm::ConfirmPage;
 pub use mailbox::MailboxPage;
 
 use crate::components::notice::Refused;
+use crate::components::title::Title;
 use crate::error::AppError;
 use crate::i18n::td_string;
 use crate::lang::lang;
@@ -15,7 +16,6 @@ use crate::route::local_path;
 use crate::session::use_visitor;
 use domain::account::{EMAIL_MAX_BYTES, Me, PASSWORD_MIN_CHARS};
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::{
     NavigateOptions,
     hooks::{use_navigate, use_query_map},

@@ -3,6 +3,7 @@
 pub mod api;
 
 use crate::clock::use_clock;
+use crate::components::title::Title;
 use crate::components::{
     countdown::Countdown,
     cover::Cover,
@@ -18,7 +19,6 @@ use domain::{
     queue::Phase,
 };
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
 
 /// One event.

@@ -2,6 +2,7 @@
 
 pub mod api;
 
+use crate::components::title::Title;
 use crate::components::{
     cover::Cover,
     icon::{Icon, Sign},
@@ -13,7 +14,6 @@ use crate::i18n::td_string;
 use crate::lang::lang;
 use domain::{catalog::EventCard, queue::Phase};
 use leptos::{either::Either, prelude::*};
-use leptos_meta::Title;
 
 /// All events, the next one large.
 #[component]

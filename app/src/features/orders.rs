@@ -14,6 +14,7 @@ pub use list::OrdersPage;
 
 use crate::clock::use_clock;
 use crate::components::missing::Failure;
+use crate::components::title::Title;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use crate::session::use_visitor;
@@ -21,7 +22,6 @@ use checkout::Checkout;
 use domain::order::{OrderStatus, OrderView};
 use items::Head;
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
 use status::{Closed, Issuing, Processing, Refunded};
 use ticket::Tickets;

@@ -9,12 +9,12 @@ mod room;
 mod stages;
 
 use crate::components::missing::Failure;
+use crate::components::title::Title;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use crate::session::use_visitor;
 use api::RoomView;
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
 use room::Room;
 

@@ -192,8 +192,12 @@ impl Backend {
         if counted != taken {
             breach("I4", format!("accounts hold {counted} seats, the map says {taken}"));
         }
-        if shoppers > i64::from(sale.row.shoppers_max) {
-            breach("I5", format!("{shoppers} shoppers are inside, {} are allowed", sale.row.shoppers_max));
+        // Who is inside stays inside when the maximum is lowered: nobody may have entered above it.
+        let since = self.now().plus(-self.config.visit_ttl_ms);
+        let lowered = crate::postgres::desk::maximum_since(&self.pg, sale.id(), since).await?.unwrap_or(0);
+        let allowed = lowered.max(i64::from(sale.row.shoppers_max));
+        if shoppers > allowed {
+            breach("I5", format!("{shoppers} shoppers are inside, {allowed} are allowed"));
         }
         let mut claimed: HashMap<u32, bool> = HashMap::new();
         for order in orders::owning(&self.pg, sale.id()).await? {

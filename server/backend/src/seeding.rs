@@ -128,10 +128,10 @@ impl Backend {
         }
         let real = pretix::import(real_venue, pretix::Mode::Tolerant)
             .map_err(|e| Error::Broken(format!("the demo's venue can't be read: {e}")))?;
-        let stadium = self.store_plan(organization, real.plan, "Canvas Stadium", "Istanbul", ISTANBUL).await?;
-        let arena =
-            self.store_plan(organization, generate::arena(20_000, "StarArena"), "StarArena", "Berlin", BERLIN).await?;
         let member = self.command_line(DEMO_ORGANIZATION).await?;
+        let stadium = self.store_plan(&member, real.plan, "Canvas Stadium", "Istanbul", ISTANBUL).await?;
+        let arena =
+            self.store_plan(&member, generate::arena(20_000, "StarArena"), "StarArena", "Berlin", BERLIN).await?;
         let mut performances = Vec::new();
         for (evening, place) in EVENINGS.iter().zip([(arena.id, BERLIN), (stadium.id, ISTANBUL), (arena.id, BERLIN)]) {
             performances.push(self.seed_evening(&member, evening, place).await?);
@@ -198,9 +198,9 @@ impl Backend {
         settings: impl FnOnce(&mut NewPerformance) + Send,
     ) -> Result<PerformanceId> {
         self.development_only("a simulated sale")?;
-        let organization = self.ensure_organization(RUSH_ORGANIZATION).await?;
+        self.ensure_organization(RUSH_ORGANIZATION).await?;
         let member = self.command_line(RUSH_ORGANIZATION).await?;
-        let stored = self.store_plan(organization, plan, name, "Berlin", BERLIN).await?;
+        let stored = self.store_plan(&member, plan, name, "Berlin", BERLIN).await?;
         let fields = EventFields {
             slug: format!("rush-{}", uuid::Uuid::now_v7().simple()),
             title: name.to_owned(),

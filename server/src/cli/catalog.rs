@@ -155,7 +155,7 @@ pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<(
                 let member = member(&backend, &organization).await?;
                 let now = backend.now();
                 let starts = instant("--starts", &starts, now)?;
-                let (plan, categories) = backend.plan_of_venue(&venue).await?;
+                let (plan, categories) = backend.plan_of_venue(&member, &venue).await?;
                 let new = NewPerformance {
                     starts,
                     opens: instant("--opens", &opens, now)?,

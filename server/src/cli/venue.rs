@@ -108,6 +108,9 @@ pub(super) enum VenueCommand {
         /// File to write; standard output otherwise
         #[arg(long, short)]
         output: Option<PathBuf>,
+        /// Organization that the plan belongs to
+        #[arg(long, value_name = "NAME", default_value = ORGANIZATION)]
+        organization: String,
     },
 }
 
@@ -143,8 +146,9 @@ pub(super) async fn run(command: VenueCommand) -> anyhow::Result<ExitCode> {
             let house = report.house();
             let Some(plan) = report.plan.filter(|_| accepted) else { return Ok(ExitCode::FAILURE) };
             with_backend(async |backend| {
-                let organization = backend.ensure_organization(&organization).await?;
-                let stored = backend.store_venue(organization, plan, house, Place { venue, city, time_zone }).await?;
+                backend.ensure_organization(&organization).await?;
+                let member = backend.command_line(&organization).await?;
+                let stored = backend.store_venue(&member, plan, house, Place { venue, city, time_zone }).await?;
                 print(&format!("stored {} seats as plan {}, map {}", stored.seats, stored.id, stored.map_digest));
                 Ok(ExitCode::SUCCESS)
             })
@@ -156,9 +160,10 @@ pub(super) async fn run(command: VenueCommand) -> anyhow::Result<ExitCode> {
             tell(&summary(&plan));
             Ok(ExitCode::SUCCESS)
         }
-        VenueCommand::Export { venue, format, output } => {
+        VenueCommand::Export { venue, format, output, organization } => {
             with_backend(async |backend| {
-                write(output.as_deref(), &written(backend.export_plan(&venue).await?, format)?)?;
+                let member = backend.command_line(&organization).await?;
+                write(output.as_deref(), &written(&backend.export_plan(&member, &venue).await?, format))?;
                 Ok(ExitCode::SUCCESS)
             })
             .await
@@ -234,15 +239,15 @@ fn tell_all(report: &Report, say: impl Fn(&str)) {
 }
 
 /// A stored plan, which comes in the pretix form, in the form that is wanted.
-fn written(stored: String, format: Written) -> anyhow::Result<String> {
-    if format == Written::Pretix {
-        return Ok(stored);
-    }
-    let plan: Plan = pretix::import(&stored, pretix::Mode::Tolerant).context("reading the stored plan")?.plan;
-    for loss in csv::losses(&plan) {
+fn written(plan: &Plan, format: Written) -> String {
+    let (losses, text) = match format {
+        Written::Pretix => (pretix::losses(plan), pretix::export(plan)),
+        Written::Csv => (csv::losses(plan), csv::export(plan)),
+    };
+    for loss in losses {
         tell(&format!("not carried: {loss}"));
     }
-    Ok(csv::export(&plan))
+    text
 }
 
 fn write(output: Option<&Path>, text: &str) -> anyhow::Result<()> {

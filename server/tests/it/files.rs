@@ -41,21 +41,21 @@ const REAL: &[Real] = &[
         name: "ticketland-1115.csv",
         choices: &[],
         arguments: &[],
-        gives: "1115 seats, 54 rows, 6 sections",
+        gives: "1115 seats, 10 rows, 6 sections",
         errors_before: None,
     },
     Real {
         name: "ticketland-1115.utf8bom.csv",
         choices: &[],
         arguments: &[],
-        gives: "1115 seats, 54 rows, 6 sections",
+        gives: "1115 seats, 10 rows, 6 sections",
         errors_before: None,
     },
     Real {
         name: "ticketland-1115.cp1251-semicolon.csv",
         choices: &[],
         arguments: &[],
-        gives: "1115 seats, 54 rows, 6 sections",
+        gives: "1115 seats, 10 rows, 6 sections",
         errors_before: None,
     },
     Real {
@@ -69,7 +69,7 @@ const REAL: &[Real] = &[
         name: "svg-tessitura-amazing-venue.svg",
         choices: &[("choices[id_pattern]", "seat-{seat}-{row}-{section}")],
         arguments: &["--id-pattern", "seat-{seat}-{row}-{section}"],
-        gives: "152 seats, 20 rows, 5 sections",
+        gives: "152 seats, 24 rows, 5 sections",
         errors_before: Some(1),
     },
 ];
@@ -337,7 +337,10 @@ async fn no_text_in_any_field_breaks_a_page() {
         }
         let page = arena.open(Some(&owner), &format!("/organizer/events/{event}")).await;
         assert_eq!(page.status, 200);
-        assert!(!page.body.contains(text.trim()), "{text} is in the page as it was typed");
+        if let Some(at) = page.body.find(text.trim()) {
+            let before: String = page.body[..at].chars().rev().take(80).collect::<Vec<_>>().into_iter().rev().collect();
+            panic!("{text} is in the page as it was typed, after {before}");
+        }
     }
     let names = texts.iter().map(async |text| {
         let name: String = text.chars().filter(|c| !matches!(c, '"' | '\r' | '\n')).collect();

@@ -158,6 +158,7 @@ const PAGES: &[(&str, Action, Others)] = &[
     ("/organizer/performances/{draft}", Action::ReadEvents, Others::NotFound),
     ("/organizer/performances/{performance}", Action::ReadEvents, Others::NotFound),
     ("/organizer/performances/{draft}/prices", Action::ReadEvents, Others::NotFound),
+    ("/organizer/performances/{performance}/prices", Action::ReadEvents, Others::NotFound),
     ("/organizer/performances/{performance}/desk", Action::ReadDesk, Others::NotFound),
     ("/organizer/plans", Action::ReadPlans, Others::Own),
     ("/organizer/plans/{plan}", Action::ReadPlans, Others::NotFound),
@@ -256,6 +257,25 @@ fn every_endpoint_of_organizers_is_in_the_table() {
     assert!(found.len() > 30, "the sources were read");
     assert_eq!(found.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new(), "without a line in the table");
     assert_eq!(known.difference(&found).collect::<Vec<_>>(), Vec::<&String>::new(), "gone from the sources");
+}
+
+#[test]
+fn every_page_of_organizers_is_in_the_table() {
+    let source = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../app/src/lib.rs")).unwrap();
+    let routes: BTreeSet<String> = source
+        .split("path!(\"/organizer")
+        .skip(1)
+        .map(|rest| format!("/organizer{}", rest.split('"').next().unwrap()))
+        // It is opened by the secret of a link.
+        .filter(|route| route != "/organizer/join")
+        .collect();
+    assert!(routes.len() > 10, "the sources were read");
+    let shape = |page: &str| -> String {
+        let part = |part: &str| if part.starts_with('{') { ":id".to_owned() } else { part.to_owned() };
+        page.split('/').map(part).collect::<Vec<_>>().join("/")
+    };
+    let tried: BTreeSet<String> = PAGES.iter().map(|(page, ..)| shape(page)).collect();
+    assert_eq!(routes, tried);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

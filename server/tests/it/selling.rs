@@ -19,7 +19,8 @@ impl House {
     async fn new(arena: &Arena, name: &str) -> Self {
         let organization = arena.backend.ensure_organization(name).await.unwrap();
         let plan = generate::arena(generate::MIN_ARENA_SEATS, name);
-        let stored = arena.backend.store_plan(organization, plan, name, "Berlin", "Europe/Berlin").await.unwrap();
+        let owner = arena.backend.command_line(name).await.unwrap();
+        let stored = arena.backend.store_plan(&owner, plan, name, "Berlin", "Europe/Berlin").await.unwrap();
         Self { organization, plan: stored.id }
     }
 

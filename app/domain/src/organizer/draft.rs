@@ -18,7 +18,7 @@ pub const HOLD_TTL_MAX_MS: i64 = 86_400_000;
 /// Shortest hold, in milliseconds: below a second nobody reaches the checkout.
 pub const HOLD_TTL_MIN_MS: i64 = 1_000;
 /// Highest price of a seat in minor units: twenty of them still add up far below the range of sums.
-pub const PRICE_MAX_MINOR: i64 = 1_000_000_000_000;
+pub const PRICE_MAX_MINOR: i64 = crate::money::AMOUNT_MAX_MINOR;
 /// Most shoppers inside, and most places released a minute: beyond any house.
 pub const FLOW_MAX: u32 = 1_000_000;
 
@@ -36,9 +36,10 @@ pub struct PlanFacts {
     pub house: House,
 }
 
-/// A performance in the making, stored as one document with a version.
+/// A performance in the making, stored as one document with a version. A document of an older program
+/// lacks what was added since, one of a newer program may have more: both are read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(default)]
 pub struct Draft {
     /// The venue's plan; zones and blocked seats are of this plan.
     pub plan: Option<PlanId>,
@@ -67,7 +68,6 @@ pub struct Draft {
 
 /// A price zone in the making.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Zone {
     /// Its name, as buyers see it.
     pub name: String,
@@ -81,7 +81,6 @@ pub struct Zone {
 
 /// Seats off sale, for one reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Blocked {
     /// Why, for colleagues.
     pub reason: String,

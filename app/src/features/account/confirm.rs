@@ -2,6 +2,7 @@
 //! must not use them up.
 
 use super::api::{ConfirmEmail, ResendConfirmation};
+use crate::components::title::Title;
 use crate::components::{
     icon::{Icon, Sign},
     notice::{Refused, Remark},
@@ -10,7 +11,6 @@ use crate::i18n::td_string;
 use crate::lang::lang;
 use crate::session::use_visitor;
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
 
 /// The page behind the link, and the one that says where the link is.

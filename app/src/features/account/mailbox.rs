@@ -2,11 +2,11 @@
 
 use super::api;
 use crate::components::missing::Failure;
+use crate::components::title::Title;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use domain::account::MailView;
 use leptos::prelude::*;
-use leptos_meta::Title;
 
 /// All mails, the newest first.
 #[component]

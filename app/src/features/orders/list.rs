@@ -1,6 +1,7 @@
 //! The list of one's orders.
 
 use super::api;
+use crate::components::title::Title;
 use crate::components::{cover::CoverStrip, missing::Failure, order_status::status_text};
 use crate::format;
 use crate::i18n::td_string;
@@ -8,7 +9,6 @@ use crate::lang::lang;
 use crate::session::use_visitor;
 use domain::order::OrderRow;
 use leptos::prelude::*;
-use leptos_meta::Title;
 
 /// All orders of the account, the newest first.
 #[component]

@@ -13,12 +13,12 @@ mod polling;
 
 use super::frame::{Frame, Tab};
 use crate::components::missing::Failure;
+use crate::components::title::Title;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use crate::session::use_visitor;
 use leptos::prelude::*;
 use leptos_i18n::Locale as _;
-use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
 
 /// The desk of one performance.

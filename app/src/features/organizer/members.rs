@@ -9,6 +9,7 @@ pub(super) use audit::{Trail, action_text};
 pub use join::JoinPage;
 
 use super::frame::{Frame, Tab, role_name};
+use crate::components::title::Title;
 use crate::components::{
     icon::{Icon, Sign},
     missing::Failure,
@@ -24,7 +25,6 @@ use domain::account::{EMAIL_MAX_BYTES, Role};
 use domain::organizer::Desk;
 use domain::organizer::members::{InvitationView, MemberList, MemberView};
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
 
 /// What can be done on the page.

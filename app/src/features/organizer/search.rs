@@ -8,6 +8,7 @@ mod words;
 pub use story::OrderPage;
 
 use super::frame::{Frame, Tab};
+use crate::components::title::Title;
 use crate::components::{missing::Failure, order_status::status_text};
 use crate::format;
 use crate::i18n::td_string;
@@ -15,7 +16,6 @@ use crate::lang::lang;
 use domain::order::OrderStatus;
 use domain::organizer::search::{Found, FoundOrder, PerformanceChoice};
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
 use leptos_router::params::ParamsMap;
 

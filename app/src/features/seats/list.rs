@@ -9,6 +9,7 @@ use super::key::fresh_key;
 use super::model::Notice;
 use super::words;
 use crate::components::missing::Failure;
+use crate::components::title::Title;
 use crate::error::AppError;
 use crate::format;
 use crate::i18n::{Locale, td_string};
@@ -18,7 +19,6 @@ use crate::seatmap::zones::Zones;
 use domain::catalog::{ListRow, ListSeat, ListSection, PerformanceView, SeatList};
 use domain::{Code, PerformanceId, SeatNo};
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
 use serde::{Deserialize, Serialize};
 

@@ -5,6 +5,7 @@ use super::basket::Basket;
 use super::canvas::HouseMap;
 use super::room::Room;
 use crate::components::missing::Failure;
+use crate::components::title::Title;
 use crate::error::AppError;
 use crate::format;
 use crate::i18n::td_string;
@@ -12,7 +13,6 @@ use crate::lang::lang;
 use domain::catalog::PerformanceView;
 use domain::{Code, PerformanceId};
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
 
 async fn load(id: Option<PerformanceId>) -> Result<PerformanceView, AppError> {

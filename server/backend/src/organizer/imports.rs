@@ -341,7 +341,7 @@ impl Backend {
 
     /// Refuses a plan that lacks seats of the venue which somebody holds or bought for a performance that
     /// is still to come: those people would be asked to sit nowhere.
-    async fn check_missing(&self, member: &Member, venue: &str, new: Plan) -> Result<Plan> {
+    pub(super) async fn check_missing(&self, member: &Member, venue: &str, new: Plan) -> Result<Plan> {
         let mut taken: BTreeMap<PlanId, Vec<u32>> = BTreeMap::new();
         for (plan, seat) in plans::taken_seats(&self.pg, member.organization, venue, self.now()).await? {
             taken.entry(plan).or_default().push(seat.0);

@@ -2,7 +2,7 @@
 //! below sessions: pages, commands and the demo all come here.
 
 use super::access::Member;
-use super::storing::Prepared;
+use super::storing::{Prepared, plan_of};
 use crate::backend::Backend;
 use crate::catalog::zoned;
 use crate::error::{Result, not_found, refuse};
@@ -13,6 +13,7 @@ use domain::organizer::plans::Place;
 use domain::venue::Plan;
 use domain::venue::import::House;
 use domain::{Code, Currency, Millis, OrganizationId, PerformanceId, PlanId, SeatNo};
+use serde_json::json;
 use std::sync::Arc;
 
 /// Longest name of an event, an artist or a venue, in characters.
@@ -89,52 +90,56 @@ impl Backend {
     /// Stores a plan with its seats and publishes its static map. The same plan again is the same.
     ///
     /// # Errors
-    /// `invalid_input` names the field.
+    /// As [`Backend::store_venue`].
     pub async fn store_plan(
         self: &Arc<Self>,
-        organization: OrganizationId,
+        member: &Member,
         plan: Plan,
         venue: &str,
         city: &str,
         time_zone: &str,
     ) -> Result<StoredPlan> {
         let place = Place { venue: venue.to_owned(), city: city.to_owned(), time_zone: time_zone.to_owned() };
-        self.store_venue(organization, plan, House::default(), place).await
+        self.store_venue(member, plan, House::default(), place).await
     }
 
     /// As [`Backend::store_plan`], with what the plan's file says about selling.
     ///
     /// # Errors
-    /// `invalid_input` names the field.
+    /// `invalid_input` names the field; `wrong_state` names seats that somebody has and the plan lacks.
     pub async fn store_venue(
         self: &Arc<Self>,
-        organization: OrganizationId,
+        member: &Member,
         plan: Plan,
         house: House,
         place: Place,
     ) -> Result<StoredPlan> {
-        let Place { venue, city, time_zone } = place;
-        check_place(&venue, &city, &time_zone)?;
+        check_place(&place.venue, &place.city, &place.time_zone)?;
+        let plan = self.check_missing(member, &place.venue, plan).await?;
         let prepared = Prepared::new(&self.config.maps_dir(), plan, house).await?;
-        let this = Arc::clone(self);
+        let (this, member) = (Arc::clone(self), member.clone());
         detached(async move {
-            let insert = prepared.insert(organization, &venue, &city, &time_zone, this.now());
+            let Place { venue, city, time_zone } = &place;
+            let insert = prepared.insert(member.organization, venue, city, time_zone, this.now());
             let mut tx = this.pg.begin().await?;
             let id = plans::insert(&mut tx, &insert).await?;
+            let seats = prepared.plan.seats.len();
+            let detail = json!({ "venue": venue, "city": city, "time_zone": time_zone, "seats": seats });
+            this.record(&mut *tx, &member, "plan.import", &format!("plan {id}"), &detail).await?;
             tx.commit().await?;
-            Ok(StoredPlan { id, map_digest: prepared.map_digest.clone(), seats: prepared.plan.seats.len() })
+            Ok(StoredPlan { id, map_digest: prepared.map_digest.clone(), seats })
         })
         .await
     }
 
-    /// A stored plan in the pretix form.
+    /// The newest plan of a venue, in full.
     ///
     /// # Errors
     /// `not_found`.
-    pub async fn export_plan(&self, venue: &str) -> Result<String> {
-        let Some(id) = plans::by_venue(&self.pg, venue).await? else { return not_found("venue") };
-        match plans::source(&self.pg, id).await? {
-            Some(source) => Ok(source),
+    pub async fn export_plan(&self, member: &Member, venue: &str) -> Result<Plan> {
+        let Some(id) = plans::by_venue(&self.pg, member.organization, venue).await? else { return not_found("venue") };
+        match plans::written(&self.pg, id).await? {
+            Some(written) => plan_of(&written),
             None => not_found("plan"),
         }
     }
@@ -143,8 +148,8 @@ impl Backend {
     ///
     /// # Errors
     /// `not_found`.
-    pub async fn plan_of_venue(&self, venue: &str) -> Result<(PlanId, Vec<String>)> {
-        let Some(id) = plans::by_venue(&self.pg, venue).await? else { return not_found("venue") };
+    pub async fn plan_of_venue(&self, member: &Member, venue: &str) -> Result<(PlanId, Vec<String>)> {
+        let Some(id) = plans::by_venue(&self.pg, member.organization, venue).await? else { return not_found("venue") };
         Ok((id, plans::categories(&self.pg, id).await?))
     }
 

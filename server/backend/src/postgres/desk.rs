@@ -231,3 +231,19 @@ pub(crate) async fn samples(db: impl PgExecutor<'_>, id: PerformanceId, since: M
         })
         .collect()
 }
+
+/// The greatest maximum of shoppers that was replaced by another since an instant.
+pub(crate) async fn maximum_since(
+    db: impl PgExecutor<'_>,
+    id: PerformanceId,
+    since: Millis,
+) -> sqlx::Result<Option<i64>> {
+    sqlx::query_scalar(
+        "select max((detail -> 'old' ->> 'shoppers_max')::bigint) from audit_log
+         where subject = $1 and action = 'sale.maximum' and at_ms >= $2",
+    )
+    .bind(format!("performance {id}"))
+    .bind(since.0)
+    .fetch_one(db)
+    .await
+}

@@ -159,18 +159,14 @@ pub(crate) async fn house(db: impl PgExecutor<'_>, id: PlanId) -> sqlx::Result<H
     Ok(house.flatten().map(|house| house.0).unwrap_or_default())
 }
 
-/// The source of a stored plan, in the pretix form.
-pub(crate) async fn source(db: impl PgExecutor<'_>, id: PlanId) -> sqlx::Result<Option<String>> {
-    sqlx::query_scalar("select source from plans where id = $1").bind(id.0).fetch_optional(db).await
-}
-
-/// The newest plan of a venue.
-pub(crate) async fn by_venue(db: impl PgExecutor<'_>, venue: &str) -> sqlx::Result<Option<PlanId>> {
-    Ok(sqlx::query_scalar("select id from plans where venue = $1 order by created_ms desc limit 1")
-        .bind(venue)
-        .fetch_optional(db)
-        .await?
-        .map(PlanId))
+/// The newest plan of an organization's venue.
+pub(crate) async fn by_venue(
+    db: impl PgExecutor<'_>,
+    organization: OrganizationId,
+    venue: &str,
+) -> sqlx::Result<Option<PlanId>> {
+    let sql = "select id from plans where organization_id = $1 and venue = $2 order by created_ms desc limit 1";
+    Ok(sqlx::query_scalar(sql).bind(organization.0).bind(venue).fetch_optional(db).await?.map(PlanId))
 }
 
 /// A plan in the list of its organization.

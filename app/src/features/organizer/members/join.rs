@@ -4,6 +4,7 @@
 use super::super::frame::role_name;
 use super::api::{self, OrganizerJoin};
 use super::{Refusal, refusal_text};
+use crate::components::title::Title;
 use crate::error::AppError;
 use crate::i18n::td_string;
 use crate::lang::lang;
@@ -13,7 +14,6 @@ use crate::session::use_visitor;
 use domain::Code;
 use domain::organizer::members::Offer;
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::{
     NavigateOptions,
     hooks::{use_navigate, use_query_map},

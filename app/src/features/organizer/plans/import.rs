@@ -9,6 +9,7 @@ use super::options::Choose;
 use super::outline::{Facts, Tables, summary, zones};
 use crate::components::icon::{Icon, Sign};
 use crate::components::missing::Failure;
+use crate::components::title::Title;
 use crate::error::AppError;
 use crate::format::{self, number};
 use crate::i18n::td_string;
@@ -18,7 +19,6 @@ use domain::SeatNo;
 use domain::organizer::Action;
 use domain::organizer::plans::{Filter, ImportState, ImportView};
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::{use_params_map, use_query_map};
 
 type Loaded = Resource<Result<ImportView, AppError>>;

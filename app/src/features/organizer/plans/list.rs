@@ -4,6 +4,7 @@ use super::super::frame::{Frame, Tab, may};
 use super::api;
 use super::said::{Said, brought_back};
 use crate::components::missing::Failure;
+use crate::components::title::Title;
 use crate::error::AppError;
 use crate::format;
 use crate::i18n::{Locale, td_string};
@@ -11,7 +12,6 @@ use crate::lang::lang;
 use domain::organizer::Action;
 use domain::organizer::plans::{ImportRow, ImportState, PlanList, PlanRow};
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_query_map;
 
 type Plans = Resource<Result<PlanList, AppError>>;

@@ -4,6 +4,7 @@ use super::super::frame::{Frame, Tab};
 use super::api;
 use super::outline::{Facts, Tables, summary, zones};
 use crate::components::missing::Failure;
+use crate::components::title::Title;
 use crate::error::AppError;
 use crate::format;
 use crate::i18n::td_string;
@@ -11,7 +12,6 @@ use crate::lang::lang;
 use crate::seatmap::{Paint, PlanCanvas};
 use domain::organizer::plans::PlanView;
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
 
 type Loaded = Resource<Result<PlanView, AppError>>;

@@ -3,6 +3,7 @@
 use super::api;
 use super::event::Saved;
 use super::published::PublishedPart;
+use crate::components::title::Title;
 use crate::components::{
     icon::{Icon, Sign},
     missing::Failure,
@@ -19,7 +20,6 @@ use domain::organizer::draft::{Check, Detail, FLOW_MAX, Item, State};
 use domain::organizer::sales::{DraftView, LocalText, hold_minutes};
 use domain::{Code, Currency, PerformanceId};
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
 

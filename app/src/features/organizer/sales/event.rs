@@ -2,6 +2,7 @@
 
 use super::api;
 use super::events::Performances;
+use crate::components::title::Title;
 use crate::components::{
     cover::Cover,
     icon::{Icon, Sign},
@@ -16,7 +17,6 @@ use domain::organizer::Action;
 use domain::organizer::sales::{EventFields, OrganizerEvent, SLUG_MAX_BYTES};
 use domain::{Code, EventId};
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
 

@@ -1,6 +1,7 @@
 //! The list of events, each with its performances.
 
 use super::api;
+use crate::components::title::Title;
 use crate::components::{cover::CoverStrip, missing::Failure, phase::PhaseLabel};
 use crate::features::organizer::frame::{Frame, Tab, may};
 use crate::format;
@@ -10,7 +11,6 @@ use crate::session::use_visitor;
 use domain::organizer::Action;
 use domain::organizer::sales::{EventLine, PerformanceLine};
 use leptos::prelude::*;
-use leptos_meta::Title;
 
 /// All events of the organization.
 #[component]

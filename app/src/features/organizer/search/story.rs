@@ -5,6 +5,7 @@ use super::super::members::Trail;
 use super::sections::{Attempts, Mails, Refunds, Seats, Tickets, Webhooks};
 use super::words::{event_text, moment_text, shape};
 use super::{api, short_id};
+use crate::components::title::Title;
 use crate::components::{missing::Failure, order_status::status_text};
 use crate::format;
 use crate::i18n::td_string;
@@ -12,7 +13,6 @@ use crate::lang::lang;
 use domain::ZonedTime;
 use domain::organizer::search::{Moment, OrderStory, StoryHead, What};
 use leptos::prelude::*;
-use leptos_meta::Title;
 use leptos_router::hooks::use_params_map;
 
 /// One order, told in full.
