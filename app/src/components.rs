@@ -8,4 +8,4 @@ pub mod missing;
 pub mod notice;
 pub mod order_status;
 pub mod phase;
-pub mod title;
+pub mod raw_text;

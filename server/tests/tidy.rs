@@ -248,13 +248,15 @@ fn pages_carry_no_style_of_their_own() {
 }
 
 #[test]
-fn titles_are_escaped() {
+fn raw_text_is_escaped() {
     let mut views = texts("app/src", "rs");
-    views.remove(Path::new("app/src/components/title.rs"));
-    nothing(
-        "the library's title is not escaped, ours is",
-        lines_with(&views, &["leptos_meta::Title", "leptos_meta::{Title"]),
-    );
+    views.remove(Path::new("app/src/components/raw_text.rs"));
+    let titles = lines_with(&views, &["leptos_meta::Title", "leptos_meta::{Title"]);
+    nothing("the library's title is not escaped, ours is", titles);
+    let raw =
+        |line: &str| line.contains("</textarea>") && !line.contains("></textarea>") && !line.contains("{in_area(");
+    let areas = views.iter().filter(|(_, text)| text.lines().any(raw)).map(|(path, _)| path.display().to_string());
+    nothing("text areas are not escaped by the library: use `in_area`", areas.collect());
 }
 
 #[test]

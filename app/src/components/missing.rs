@@ -1,6 +1,6 @@
 //! Pages that aren't there, and pages that can't be shown right now.
 
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::error::AppError;
 use crate::i18n::td_string;
 use crate::lang::lang;

@@ -8,7 +8,7 @@ pub use confirm::ConfirmPage;
 pub use mailbox::MailboxPage;
 
 use crate::components::notice::Refused;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::error::AppError;
 use crate::i18n::td_string;
 use crate::lang::lang;

@@ -3,7 +3,7 @@
 pub mod api;
 
 use crate::clock::use_clock;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::components::{
     countdown::Countdown,
     cover::Cover,

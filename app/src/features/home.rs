@@ -2,7 +2,7 @@
 
 pub mod api;
 
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::components::{
     cover::Cover,
     icon::{Icon, Sign},

@@ -14,7 +14,7 @@ pub use list::OrdersPage;
 
 use crate::clock::use_clock;
 use crate::components::missing::Failure;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use crate::session::use_visitor;

@@ -9,7 +9,7 @@ mod room;
 mod stages;
 
 use crate::components::missing::Failure;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use crate::session::use_visitor;

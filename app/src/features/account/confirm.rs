@@ -2,7 +2,7 @@
 //! must not use them up.
 
 use super::api::{ConfirmEmail, ResendConfirmation};
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::components::{
     icon::{Icon, Sign},
     notice::{Refused, Remark},

@@ -2,7 +2,7 @@
 
 use super::api;
 use crate::components::missing::Failure;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use domain::account::MailView;

@@ -1,7 +1,7 @@
 //! The list of one's orders.
 
 use super::api;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::components::{cover::CoverStrip, missing::Failure, order_status::status_text};
 use crate::format;
 use crate::i18n::td_string;

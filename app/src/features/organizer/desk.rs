@@ -13,10 +13,11 @@ mod polling;
 
 use super::frame::{Frame, Tab};
 use crate::components::missing::Failure;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use crate::session::use_visitor;
+use domain::organizer::Action;
 use leptos::prelude::*;
 use leptos_i18n::Locale as _;
 use leptos_router::hooks::use_params_map;
@@ -27,7 +28,7 @@ pub fn DeskPage() -> impl IntoView {
     let lang = lang();
     view! {
         <Title text=td_string!(lang, desk.title)/>
-        <Frame tab=Tab::Events>{|| view! { <Desk/> }}</Frame>
+        <Frame tab=Tab::Events needs=Action::ReadDesk>{|| view! { <Desk/> }}</Frame>
     }
     .into_any()
 }

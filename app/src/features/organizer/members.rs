@@ -9,7 +9,7 @@ pub(super) use audit::{Trail, action_text};
 pub use join::JoinPage;
 
 use super::frame::{Frame, Tab, role_name};
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::components::{
     icon::{Icon, Sign},
     missing::Failure,

@@ -8,7 +8,7 @@ mod words;
 pub use story::OrderPage;
 
 use super::frame::{Frame, Tab};
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::components::{missing::Failure, order_status::status_text};
 use crate::format;
 use crate::i18n::td_string;

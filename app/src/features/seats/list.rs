@@ -9,7 +9,7 @@ use super::key::fresh_key;
 use super::model::Notice;
 use super::words;
 use crate::components::missing::Failure;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::error::AppError;
 use crate::format;
 use crate::i18n::{Locale, td_string};

@@ -5,7 +5,7 @@ use super::basket::Basket;
 use super::canvas::HouseMap;
 use super::room::Room;
 use crate::components::missing::Failure;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::error::AppError;
 use crate::format;
 use crate::i18n::td_string;

@@ -5,7 +5,7 @@ mod words;
 use super::super::frame::{Frame, Tab};
 use super::api;
 use crate::components::missing::Failure;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;

@@ -4,7 +4,7 @@
 use super::super::frame::role_name;
 use super::api::{self, OrganizerJoin};
 use super::{Refusal, refusal_text};
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::error::AppError;
 use crate::i18n::td_string;
 use crate::lang::lang;

@@ -9,7 +9,7 @@ use super::options::Choose;
 use super::outline::{Facts, Tables, summary, zones};
 use crate::components::icon::{Icon, Sign};
 use crate::components::missing::Failure;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::error::AppError;
 use crate::format::{self, number};
 use crate::i18n::td_string;

@@ -4,7 +4,7 @@ use super::super::frame::{Frame, Tab};
 use super::api;
 use super::outline::{Facts, Tables, summary, zones};
 use crate::components::missing::Failure;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::error::AppError;
 use crate::format;
 use crate::i18n::td_string;

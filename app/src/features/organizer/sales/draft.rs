@@ -3,7 +3,7 @@
 use super::api;
 use super::event::Saved;
 use super::published::PublishedPart;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::components::{
     icon::{Icon, Sign},
     missing::Failure,

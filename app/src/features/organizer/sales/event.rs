@@ -2,7 +2,7 @@
 
 use super::api;
 use super::events::Performances;
-use crate::components::title::Title;
+use crate::components::raw_text::{Title, in_area};
 use crate::components::{
     cover::Cover,
     icon::{Icon, Sign},
@@ -140,7 +140,6 @@ pub(super) fn Saved(when: Signal<bool>) -> impl IntoView {
 #[component]
 fn Fields(fields: EventFields, frozen: bool) -> impl IntoView {
     let lang = lang();
-    let typed = fields.description.clone();
     let hint = if frozen { td_string!(lang, sales.slug_frozen) } else { td_string!(lang, sales.slug_hint) };
     let covers = (0..COVERS)
         .map(|cover| {
@@ -159,7 +158,7 @@ fn Fields(fields: EventFields, frozen: bool) -> impl IntoView {
         </label>
         <label class="field">
             <span>{td_string!(lang, sales.field_description)}</span>
-            <textarea name="fields[description]" required rows="6" maxlength="10000" prop:value=typed>{fields.description}</textarea>
+            <textarea name="fields[description]" required rows="6" maxlength="10000" >{in_area(&fields.description)}</textarea>
         </label>
         <label class="field">
             <span>{td_string!(lang, sales.field_slug)}</span>
@@ -229,9 +228,21 @@ fn Picture(event: OrganizerEvent) -> impl IntoView {
     let lang = lang();
     let line = event.line;
     let upload = format!("/api/organizer-picture-upload?event={}", line.id);
+    let query = use_query_map();
+    let refused = move || {
+        query.read().get("refused").map(|code| {
+            let text = if code == Code::TooLarge.as_str() {
+                td_string!(lang, sales.picture_too_large)
+            } else {
+                td_string!(lang, sales.picture_refused)
+            };
+            view! { <p class="notice notice-bad" role="alert" data-testid="refusal" data-code=code>{text}</p> }
+        })
+    };
     view! {
         <section class="sales-part" aria-labelledby="picture">
             <h2 id="picture">{td_string!(lang, sales.picture)}</h2>
+            {refused}
             <div class="sales-picture"><Cover cover=line.cover picture=line.picture artist=line.artist/></div>
             {may(Action::EditEvents).then(|| view! {
                 <form class="form sales-form" method="post" enctype="multipart/form-data" action=upload data-testid="picture-form">

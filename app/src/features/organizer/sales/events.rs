@@ -1,7 +1,7 @@
 //! The list of events, each with its performances.
 
 use super::api;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::components::{cover::CoverStrip, missing::Failure, phase::PhaseLabel};
 use crate::features::organizer::frame::{Frame, Tab, may};
 use crate::format;

@@ -10,7 +10,7 @@ mod table;
 use super::prices_api::{self as api, organizer_prices};
 use crate::components::missing::Failure;
 use crate::components::notice::Refused;
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::error::AppError;
 use crate::features::organizer::frame::{Frame, Tab, may};
 use crate::i18n::td_string;

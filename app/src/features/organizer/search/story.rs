@@ -5,7 +5,7 @@ use super::super::members::Trail;
 use super::sections::{Attempts, Mails, Refunds, Seats, Tickets, Webhooks};
 use super::words::{event_text, moment_text, shape};
 use super::{api, short_id};
-use crate::components::title::Title;
+use crate::components::raw_text::Title;
 use crate::components::{missing::Failure, order_status::status_text};
 use crate::format;
 use crate::i18n::td_string;
