@@ -64,7 +64,7 @@ test("an operator makes a sale without JavaScript, and pauses it", async ({ page
     await page.getByTestId("typed-seats").fill("First Floor; Q; 99");
     await page.getByTestId("reason").fill("Nowhere");
     await page.getByTestId("block").click();
-    await expect(page.getByTestId("why")).toContainText("line 1");
+    await expect(page.getByTestId("seats-form").getByTestId("why")).toContainText("line 1");
     await page.getByTestId("to-performance").click();
     expect(await missing(page)).toEqual([]);
   });

@@ -31,8 +31,8 @@ import {
 import { Server } from "../src/server";
 import { expect, test as base } from "../src/test";
 
-let server: Server;
-const test = base.extend({ baseURL: async ({}, use) => use(server.url) });
+let server: Server | undefined;
+const test = base.extend({ baseURL: async ({}, use) => use(server?.url ?? "") });
 test.beforeAll(async () => {
   base.setTimeout(120_000);
   server = await Server.start("organizer");
@@ -165,8 +165,9 @@ test("an operator turns a venue's file into a sale, runs it, and finds every ord
     const rows = owner.getByTestId("audit-row");
     await expect(rows.first()).toBeVisible();
     const actions = await rows.evaluateAll((rows) => rows.map((row) => row.getAttribute("data-action")));
-    const sale = ["close", "resume", "pause", "open", "publish"].map((word) => `performance.${word}`);
+    const sale = ["sale.close", "sale.resume", "sale.pause", "sale.open", "performance.publish"];
     expect(actions.slice(0, sale.length)).toEqual(sale);
+    await expect(rows.first()).toContainText("Closed the sale");
     await expect(rows.first()).toContainText(emailOf("operator"));
     await owner.context().close();
   });

@@ -13,6 +13,7 @@ mod node;
 mod walk;
 
 pub use super::finding::{Code, Finding, ImportErrors};
+#[cfg(feature = "import")]
 pub(in crate::venue) use check::overlapping;
 pub use export::{export, losses};
 

@@ -25,16 +25,6 @@ use leptos_router::hooks::use_params_map;
 /// The desk of one performance.
 #[component]
 pub fn DeskPage() -> impl IntoView {
-    let lang = lang();
-    view! {
-        <Title text=td_string!(lang, desk.title)/>
-        <Frame tab=Tab::Events needs=Action::ReadDesk>{|| view! { <Desk/> }}</Frame>
-    }
-    .into_any()
-}
-
-#[component]
-fn Desk() -> impl IntoView {
     let (lang, visitor, params) = (lang(), use_visitor(), use_params_map());
     let id = move || params.read().get("id").unwrap_or_default();
     let desk = Resource::new(
@@ -46,17 +36,20 @@ fn Desk() -> impl IntoView {
         },
     );
     view! {
-        <Suspense>
-            {move || Suspend::new(async move {
-                match desk.await {
-                    Ok((view, charts)) => view! { <board::Board view charts/> }.into_any(),
-                    Err(error) => {
-                        let back = path(&id());
-                        view! { <Failure error back/> }.into_any()
+        <Title text=td_string!(lang, desk.title)/>
+        <Frame tab=Tab::Events needs=Action::ReadDesk>
+            <Suspense>
+                {move || Suspend::new(async move {
+                    match desk.await {
+                        Ok((view, charts)) => view! { <board::Board view charts/> }.into_any(),
+                        Err(error) => {
+                            let back = path(&id());
+                            view! { <Failure error back/> }.into_any()
+                        }
                     }
-                }
-            })}
-        </Suspense>
+                })}
+            </Suspense>
+        </Frame>
     }
     .into_any()
 }

@@ -61,32 +61,25 @@ impl Actions {
 #[component]
 pub fn MembersPage() -> impl IntoView {
     let lang = lang();
-    view! {
-        <Title text=td_string!(lang, organizer.tab_members)/>
-        <Frame tab=Tab::Members><Members/></Frame>
-    }
-    .into_any()
-}
-
-#[component]
-fn Members() -> impl IntoView {
-    let lang = lang();
     let actions = Actions::new();
     let list = Resource::new(move || actions.versions(), |_| api::organizer_members());
     view! {
-        <header class="org-head">
-            <h1>{td_string!(lang, organizer.tab_members)}</h1>
-            <p class="quiet">{td_string!(lang, organizer.members_text)}</p>
-        </header>
-        <Invite action=actions.invite/>
-        <Transition>
-            {move || Suspend::new(async move {
-                match list.await {
-                    Ok(list) => view! { <Lists list actions/> }.into_any(),
-                    Err(error) => view! { <Failure error back="/organizer/members"/> }.into_any(),
-                }
-            })}
-        </Transition>
+        <Title text=td_string!(lang, organizer.tab_members)/>
+        <Frame tab=Tab::Members>
+            <header class="org-head">
+                <h1>{td_string!(lang, organizer.tab_members)}</h1>
+                <p class="quiet">{td_string!(lang, organizer.members_text)}</p>
+            </header>
+            <Invite action=actions.invite/>
+            <Transition>
+                {move || Suspend::new(async move {
+                    match list.await {
+                        Ok(list) => view! { <Lists list actions/> }.into_any(),
+                        Err(error) => view! { <Failure error back="/organizer/members"/> }.into_any(),
+                    }
+                })}
+            </Transition>
+        </Frame>
     }
     .into_any()
 }

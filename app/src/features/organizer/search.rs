@@ -64,16 +64,6 @@ fn short_id(id: domain::OrderId) -> String {
 #[component]
 pub fn OrdersPage() -> impl IntoView {
     let lang = lang();
-    view! {
-        <Title text=td_string!(lang, search.title)/>
-        <Frame tab=Tab::Orders><Search/></Frame>
-    }
-    .into_any()
-}
-
-#[component]
-fn Search() -> impl IntoView {
-    let lang = lang();
     let query = use_query_map();
     let query = Memo::new(move |_| Query::of(&query.read()));
     let found = Resource::new(
@@ -81,17 +71,20 @@ fn Search() -> impl IntoView {
         |query| api::organizer_orders(query.text, query.performance, query.status, query.before),
     );
     view! {
-        <header class="org-head">
-            <h1>{td_string!(lang, search.title)}</h1>
-        </header>
-        <Transition>
-            {move || Suspend::new(async move {
-                match found.await {
-                    Ok(found) => view! { <Shown found query=query.get_untracked()/> }.into_any(),
-                    Err(error) => view! { <Failure error back="/organizer/orders"/> }.into_any(),
-                }
-            })}
-        </Transition>
+        <Title text=td_string!(lang, search.title)/>
+        <Frame tab=Tab::Orders>
+            <header class="org-head">
+                <h1>{td_string!(lang, search.title)}</h1>
+            </header>
+            <Transition>
+                {move || Suspend::new(async move {
+                    match found.await {
+                        Ok(found) => view! { <Shown found query=query.get_untracked()/> }.into_any(),
+                        Err(error) => view! { <Failure error back="/organizer/orders"/> }.into_any(),
+                    }
+                })}
+            </Transition>
+        </Frame>
     }
     .into_any()
 }

@@ -96,7 +96,29 @@ fn drawing(bytes: &[u8], options: &Options) -> Report {
             Finding { line: told.line, seats: seats.collect(), ..Finding::new(told.code, told.path, told.message) };
         if told.refuses { report.errors.push(finding) } else { report.warnings.push(finding) }
     }
+    if let Some(plan) = report.plan.as_ref().filter(|_| report.errors.is_empty()) {
+        report.warnings.extend(overlaps(plan));
+    }
     report
+}
+
+/// Seats of a drawing that lie over each other, named as tickets name them.
+fn overlaps(plan: &Plan) -> impl Iterator<Item = Finding> {
+    let (pairs, searched) = pretix::overlapping(plan);
+    let name = |seat: usize| {
+        let label = u32::try_from(seat).ok().and_then(|seat| plan.seat_label(seat));
+        label.map(|label| format!("{}, row {}, seat {}", label.section, label.row, label.seat)).unwrap_or_default()
+    };
+    let tell = |(seat, other): (usize, usize)| {
+        let message = format!("{} is drawn over {}", name(seat), name(other));
+        let seats = [seat, other].into_iter().filter_map(|seat| u32::try_from(seat).ok()).collect();
+        Finding { seats, ..Finding::new(Code::SeatsOverlap, "", message) }
+    };
+    let given_up = searched.map(|index| {
+        let message = format!("overlaps were searched among the first {index} seats only");
+        Finding::new(Code::OverlapCheckIncomplete, "", message)
+    });
+    pairs.into_iter().map(tell).chain(given_up).collect::<Vec<_>>().into_iter()
 }
 
 /// The text of a file that must be UTF-8.

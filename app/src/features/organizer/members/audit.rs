@@ -57,16 +57,6 @@ impl Query {
 #[component]
 pub fn AuditPage() -> impl IntoView {
     let lang = lang();
-    view! {
-        <Title text=td_string!(lang, organizer.tab_audit)/>
-        <Frame tab=Tab::Audit><Log/></Frame>
-    }
-    .into_any()
-}
-
-#[component]
-fn Log() -> impl IntoView {
-    let lang = lang();
     let query = use_query_map();
     let query = Memo::new(move |_| Query::of(&query.read()));
     let page = Resource::new(
@@ -74,18 +64,21 @@ fn Log() -> impl IntoView {
         |query| api::organizer_audit(query.before, query.action, query.subject, query.who),
     );
     view! {
-        <header class="org-head">
-            <h1>{td_string!(lang, organizer.tab_audit)}</h1>
-            <p class="quiet">{td_string!(lang, organizer.audit_text)}</p>
-        </header>
-        <Transition>
-            {move || Suspend::new(async move {
-                match page.await {
-                    Ok(page) => view! { <Shown page query=query.get_untracked()/> }.into_any(),
-                    Err(error) => view! { <Failure error back="/organizer/audit"/> }.into_any(),
-                }
-            })}
-        </Transition>
+        <Title text=td_string!(lang, organizer.tab_audit)/>
+        <Frame tab=Tab::Audit>
+            <header class="org-head">
+                <h1>{td_string!(lang, organizer.tab_audit)}</h1>
+                <p class="quiet">{td_string!(lang, organizer.audit_text)}</p>
+            </header>
+            <Transition>
+                {move || Suspend::new(async move {
+                    match page.await {
+                        Ok(page) => view! { <Shown page query=query.get_untracked()/> }.into_any(),
+                        Err(error) => view! { <Failure error back="/organizer/audit"/> }.into_any(),
+                    }
+                })}
+            </Transition>
+        </Frame>
     }
     .into_any()
 }

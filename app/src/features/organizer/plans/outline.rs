@@ -103,6 +103,7 @@ pub(super) fn Tables(
                 </thead>
                 <tbody>{categories.collect_view()}</tbody>
             </table>
+            <div class="plans-scroll" tabindex="0" role="region" aria-label=td_string!(lang, plans.sections)>
             <table class="plans-table" data-testid="sections">
                 <caption>{td_string!(lang, plans.sections)}</caption>
                 <thead>
@@ -114,6 +115,7 @@ pub(super) fn Tables(
                 </thead>
                 <tbody>{sections.collect_view()}</tbody>
             </table>
+            </div>
             {standing}
             {(more > 0).then(|| view! { <p class="quiet">{td_string!(lang, plans.sections_more, count = number(more as u64))}</p> })}
         </div>

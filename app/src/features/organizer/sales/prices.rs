@@ -7,7 +7,7 @@
 mod seats;
 mod table;
 
-use super::prices_api::{self as api, organizer_prices};
+use super::prices_api::{self as api, organizer_prices, prices_preview};
 use crate::components::missing::Failure;
 use crate::components::notice::Refused;
 use crate::components::raw_text::Title;
@@ -18,11 +18,13 @@ use crate::lang::lang;
 use crate::seatmap::{Paint, PlanCanvas};
 use domain::catalog::PriceZone;
 use domain::organizer::Action;
-use domain::organizer::pricing::{PricingView, ZoneTotal};
+use domain::organizer::pricing::{Effect as PriceEffect, PricingView, ZoneTotal};
+use domain::venue::plan::MAX_CATEGORIES;
 use domain::{Code, PerformanceId, SeatNo};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
-use leptos_router::hooks::use_params_map;
+use leptos_router::hooks::{use_params_map, use_query_map};
+use leptos_router::params::ParamsMap;
 use seats::{BlockedGroups, SeatForms, ZoneList};
 use std::collections::BTreeSet;
 use table::PriceTable;
@@ -115,32 +117,54 @@ fn signs(zones: &[ZoneTotal]) -> Vec<(char, usize)> {
 /// Prices and seats off sale of one performance.
 #[component]
 pub fn PricesPage() -> impl IntoView {
-    view! { <Frame tab=Tab::Events><Loaded/></Frame> }.into_any()
+    let (params, query) = (use_params_map(), use_query_map());
+    let id = move || params.read().get("id").and_then(|id| id.parse::<PerformanceId>().ok());
+    let view = Resource::new(id, load);
+    let asked = Memo::new(move |_| asked(&query.read()));
+    let preview = Resource::new(
+        move || id().zip(asked.get()),
+        |asked| async move {
+            match asked {
+                Some((id, prices)) => Some(prices_preview(id, Some(prices)).await),
+                None => None,
+            }
+        },
+    );
+    // Made here and not where it is shown: what a frame makes twice would be asked twice.
+    provide_context(Preview { asked, answer: preview });
+    view! {
+        <Frame tab=Tab::Events>
+            <Suspense>
+                {move || Suspend::new(async move {
+                    match view.await {
+                        Ok(view) => view! { <Prices view/> }.into_any(),
+                        Err(error) => {
+                            let back = id().map_or_else(|| "/organizer".to_owned(), api::page_of);
+                            view! { <Failure error back/> }.into_any()
+                        }
+                    }
+                })}
+            </Suspense>
+        </Frame>
+    }
+    .into_any()
+}
+
+/// New prices of a published performance that the address asks about, and what they would change.
+#[derive(Clone, Copy)]
+struct Preview {
+    asked: Memo<Option<Vec<String>>>,
+    answer: Resource<Option<Result<PriceEffect, AppError>>>,
+}
+
+/// The prices in the address of the second step: `p0`, `p1` and so on, none left out.
+fn asked(query: &ParamsMap) -> Option<Vec<String>> {
+    let prices: Vec<String> = (0..MAX_CATEGORIES).map_while(|zone| query.get(&format!("p{zone}"))).collect();
+    (!prices.is_empty()).then_some(prices)
 }
 
 async fn load(id: Option<PerformanceId>) -> Result<PricingView, AppError> {
     organizer_prices(id.ok_or_else(|| AppError::new(Code::NotFound, "id: a performance is expected"))?).await
-}
-
-#[component]
-fn Loaded() -> impl IntoView {
-    let params = use_params_map();
-    let id = move || params.read().get("id").and_then(|id| id.parse::<PerformanceId>().ok());
-    let view = Resource::new(id, load);
-    view! {
-        <Suspense>
-            {move || Suspend::new(async move {
-                match view.await {
-                    Ok(view) => view! { <Prices view/> }.into_any(),
-                    Err(error) => {
-                        let back = id().map_or_else(|| "/organizer".to_owned(), api::page_of);
-                        view! { <Failure error back/> }.into_any()
-                    }
-                }
-            })}
-        </Suspense>
-    }
-    .into_any()
 }
 
 #[component]

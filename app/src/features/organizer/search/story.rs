@@ -18,26 +18,23 @@ use leptos_router::hooks::use_params_map;
 /// One order, told in full.
 #[component]
 pub fn OrderPage() -> impl IntoView {
-    view! { <Frame tab=Tab::Orders><Order/></Frame> }.into_any()
-}
-
-#[component]
-fn Order() -> impl IntoView {
     let params = use_params_map();
     let id = move || params.read().get("id").unwrap_or_default();
     let story = Resource::new(id, api::organizer_order);
     view! {
-        <Suspense>
-            {move || Suspend::new(async move {
-                match story.await {
-                    Ok(story) => view! { <Story story/> }.into_any(),
-                    Err(error) => {
-                        let back = format!("/organizer/orders/{}", id());
-                        view! { <Failure error back/> }.into_any()
+        <Frame tab=Tab::Orders>
+            <Suspense>
+                {move || Suspend::new(async move {
+                    match story.await {
+                        Ok(story) => view! { <Story story/> }.into_any(),
+                        Err(error) => {
+                            let back = format!("/organizer/orders/{}", id());
+                            view! { <Failure error back/> }.into_any()
+                        }
                     }
-                }
-            })}
-        </Suspense>
+                })}
+            </Suspense>
+        </Frame>
     }
     .into_any()
 }

@@ -1,8 +1,8 @@
 //! The table of zones with their prices and totals, and the two steps of a price change.
 
-use super::{FieldError, Sheet, Why, ZoneSign, saved, signs};
+use super::{FieldError, Preview, Sheet, Why, ZoneSign, saved, signs};
 use crate::error::AppError;
-use crate::features::organizer::sales::prices_api::{self as api, PricesChange, PricesSet, prices_preview};
+use crate::features::organizer::sales::prices_api::{self as api, PricesChange, PricesSet};
 use crate::format;
 use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
@@ -11,8 +11,6 @@ use domain::organizer::pricing::{Effect as PriceEffect, ZoneTotal, grand_total};
 use domain::{Currency, Money};
 use leptos::prelude::*;
 use leptos_router::components::Form;
-use leptos_router::hooks::use_query_map;
-use leptos_router::params::ParamsMap;
 
 /// What a typed price means: none for an empty field.
 fn read(text: &str, currency: Currency) -> Result<Option<Money>, AmountError> {
@@ -72,32 +70,16 @@ pub(super) fn PriceTable(sheet: Sheet) -> impl IntoView {
     .into_any()
 }
 
-/// The prices that the address carries: the second step of a change.
-fn asked(query: &ParamsMap, zones: usize) -> Option<Vec<String>> {
-    query.get_str("p0")?;
-    Some((0..zones).map(|zone| query.get(&format!("p{zone}")).unwrap_or_default()).collect())
-}
-
 /// A published performance: the prices go into the address, and the page then shows what they do.
 #[component]
 fn Published(sheet: Sheet) -> impl IntoView {
     let lang = lang();
     let id = sheet.id();
+    let Preview { asked, answer: preview } = expect_context();
     let zones = sheet.view.with_untracked(|view| view.zones.len());
-    let query = use_query_map();
-    let asked = Memo::new(move |_| asked(&query.read(), zones));
-    if let Some(typed) = asked.get_untracked() {
+    if let Some(typed) = asked.get_untracked().filter(|typed| typed.len() == zones) {
         sheet.typed.set(typed);
     }
-    let preview = Resource::new(
-        move || asked.get(),
-        move |asked| async move {
-            match asked {
-                Some(prices) => Some(prices_preview(id, Some(prices)).await),
-                None => None,
-            }
-        },
-    );
     // At its field once the page lives; the sentence beneath the form is there in any case.
     let error = RwSignal::new(None);
     Effect::new(move |_| error.set(preview.get().flatten().and_then(Result::err)));
