@@ -38,13 +38,19 @@ pub(super) fn Facts(
         (counts.wheelchair, td_string!(lang, plans.fact_wheelchair)),
         (counts.companion, td_string!(lang, plans.fact_companion)),
         (counts.restricted_view, td_string!(lang, plans.fact_restricted)),
-        (counts.areas, td_string!(lang, plans.fact_areas)),
     ];
-    facts
+    let areas =
+        (counts.areas > 0).then(|| td_string!(lang, plans.fact_areas, count = number(counts.areas)).to_string());
+    let facts = facts
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, name)| view! { <span>{format!("{}{}{name}", number(count), if lang == Locale::en { " " } else { "" })}</span> })
-        .collect_view()
+        .collect_view();
+    view! {
+        {facts}
+        {areas.map(|areas| view! { <span>{areas}</span> })}
+    }
+    .into_any()
 }
 
 /// Tables of categories, sections and areas to stand in.

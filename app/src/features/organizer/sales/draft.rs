@@ -1,7 +1,7 @@
 //! A performance in the making: where and when, limits, what is missing, publishing.
 
 use super::api;
-use super::event::Saved;
+use super::event::{Kept, Saved};
 use super::published::PublishedPart;
 use crate::components::raw_text::Title;
 use crate::components::{
@@ -21,7 +21,7 @@ use domain::organizer::sales::{DraftView, LocalText, hold_minutes};
 use domain::{Code, Currency, PerformanceId};
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
-use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
+use leptos_router::hooks::{use_navigate, use_params_map};
 
 /// One performance.
 #[component]
@@ -35,6 +35,7 @@ pub fn DraftPage() -> impl IntoView {
         }
     });
     let changed = Callback::new(move |()| draft.refetch());
+    Kept::provide();
     view! {
         <Frame tab=Tab::Events>
             <Transition>
@@ -151,17 +152,17 @@ fn Settings(view: DraftView, edit: bool, changed: Callback<()>) -> impl IntoView
     let lang = lang();
     let action = ServerAction::<api::DraftSave>::new();
     let value = action.value();
-    let query = use_query_map();
+    let kept = Kept::of_page();
+    Effect::new(move |_| kept.follow(action.pending().get(), matches!(value.get(), Some(Ok(())))));
     Effect::new(move |_| {
         if matches!(value.get(), Some(Ok(()))) {
             changed.run(());
         }
     });
-    let saved = move || value.get().map_or_else(|| query.read().get_str("saved").is_some(), |answer| answer.is_ok());
     let no_plans = view.plans.is_empty();
     view! {
         <Refused error=Signal::derive(move || value.get().and_then(Result::err)) detail=true/>
-        <Saved when=Signal::derive(saved)/>
+        <Saved/>
         {no_plans.then(|| view! {
             <p class="notice notice-care">
                 <Sign icon=Icon::Attention/>

@@ -38,6 +38,7 @@ pub fn EventPage() -> impl IntoView {
         }
     });
     let changed = Callback::new(move |()| event.refetch());
+    Kept::provide();
     view! {
         <Frame tab=Tab::Events>
             <Transition>
@@ -86,8 +87,9 @@ fn Writing(event: Option<OrganizerEvent>, changed: Callback<()>) -> impl IntoVie
     let lang = lang();
     let action = ServerAction::<api::EventSave>::new();
     let value = action.value();
-    let (navigate, query) = (use_navigate(), use_query_map());
+    let (navigate, kept) = (use_navigate(), Kept::of_page());
     let made = event.is_none();
+    Effect::new(move |_| kept.follow(action.pending().get(), matches!(value.get(), Some(Ok(_)))));
     Effect::new(move |_| {
         if let Some(Ok(id)) = value.get() {
             if made {
@@ -97,7 +99,6 @@ fn Writing(event: Option<OrganizerEvent>, changed: Callback<()>) -> impl IntoVie
             }
         }
     });
-    let saved = move || value.get().map_or_else(|| query.read().get_str("saved").is_some(), |answer| answer.is_ok());
     let (id, frozen) = (event.as_ref().map(|e| e.line.id), event.as_ref().is_some_and(|e| e.slug_frozen));
     let fields = event.map_or_else(EventFields::default, |event| EventFields {
         slug: event.line.slug,
@@ -111,7 +112,7 @@ fn Writing(event: Option<OrganizerEvent>, changed: Callback<()>) -> impl IntoVie
     }
     view! {
         <Refused error=Signal::derive(move || value.get().and_then(Result::err)) detail=true/>
-        <Saved when=Signal::derive(saved)/>
+        <Saved/>
         <ActionForm action attr:class="form sales-form" attr:data-testid="event-form">
             {id.map(|id| view! { <input type="hidden" name="id" value=id.to_string()/> })}
             <Fields fields frozen/>
@@ -123,10 +124,35 @@ fn Writing(event: Option<OrganizerEvent>, changed: Callback<()>) -> impl IntoVie
     .into_any()
 }
 
+/// Whether the last change of this page is kept. It belongs to the page and not to the form, which is
+/// made anew with what was saved.
+#[derive(Clone, Copy)]
+pub(super) struct Kept(RwSignal<bool>);
+
+impl Kept {
+    /// For a page: begins with what a form without JavaScript brought back in the address.
+    pub(super) fn provide() {
+        let brought_back = use_query_map().read_untracked().get_str("saved").is_some();
+        provide_context(Self(RwSignal::new(brought_back)));
+    }
+
+    /// That of the page around.
+    pub(super) fn of_page() -> Self {
+        expect_context()
+    }
+
+    /// Takes a form's state over: nothing is said while it is on its way.
+    pub(super) fn follow(self, pending: bool, saved: bool) {
+        if pending || saved {
+            self.0.set(saved && !pending);
+        }
+    }
+}
+
 /// That the last change is kept.
 #[component]
-pub(super) fn Saved(when: Signal<bool>) -> impl IntoView {
-    let lang = lang();
+pub(super) fn Saved() -> impl IntoView {
+    let (lang, when) = (lang(), Kept::of_page().0);
     view! {
         <div role="status" class="notice-place">
             {move || when.get().then(|| view! {

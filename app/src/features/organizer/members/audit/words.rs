@@ -20,19 +20,20 @@ pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) ->
         "performance.edit" => td_string!(lang, organizer.did_performance_edit),
         "performance.delete" => td_string!(lang, organizer.did_performance_delete),
         "performance.publish" => td_string!(lang, organizer.did_performance_publish),
-        "performance.open" => td_string!(lang, organizer.did_performance_open),
-        "performance.pause" => td_string!(lang, organizer.did_performance_pause),
-        "performance.resume" => td_string!(lang, organizer.did_performance_resume),
-        "performance.steer" => td_string!(lang, organizer.did_performance_steer),
-        "performance.close" => td_string!(lang, organizer.did_performance_close),
-        "seats.block" | "performance.block" => td_string!(lang, organizer.did_seats_block),
-        "seats.unblock" | "performance.unblock" => td_string!(lang, organizer.did_seats_unblock),
+        "sale.open" => td_string!(lang, organizer.did_performance_open),
+        "sale.pause" => td_string!(lang, organizer.did_performance_pause),
+        "sale.resume" => td_string!(lang, organizer.did_performance_resume),
+        "sale.rate" | "sale.maximum" => td_string!(lang, organizer.did_performance_steer),
+        "sale.close" => td_string!(lang, organizer.did_performance_close),
+        "seats.block" => td_string!(lang, organizer.did_seats_block),
+        "seats.unblock" => td_string!(lang, organizer.did_seats_unblock),
         "prices.edit" => td_string!(lang, organizer.did_prices_edit),
         "prices.change" => td_string!(lang, organizer.did_prices_change),
         "plan.upload" => td_string!(lang, organizer.did_plan_upload),
         "plan.recheck" => td_string!(lang, organizer.did_plan_recheck),
         "plan.discard" => td_string!(lang, organizer.did_plan_discard),
         "plan.accept" => td_string!(lang, organizer.did_plan_accept),
+        "plan.import" => td_string!(lang, organizer.did_plan_import),
         _ => return None,
     })
 }
@@ -58,6 +59,39 @@ pub(super) fn page_of(subject: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// String literals of the form `noun.verb` in Rust sources below a path.
+    fn literals(path: &std::path::Path, found: &mut std::collections::BTreeSet<String>) {
+        if path.is_dir() {
+            for entry in std::fs::read_dir(path).unwrap() {
+                literals(&entry.unwrap().path(), found);
+            }
+            return;
+        }
+        let text = std::fs::read_to_string(path).unwrap();
+        let nouns = ["organization", "member", "event", "performance", "seats", "prices", "plan", "sale"];
+        let word = |text: &&str| {
+            text.split_once('.').is_some_and(|(noun, verb)| {
+                nouns.contains(&noun)
+                    && verb.bytes().all(|b| b.is_ascii_lowercase())
+                    && !["csv", "json"].contains(&verb)
+            })
+        };
+        found.extend(text.split('"').filter(word).map(str::to_owned));
+    }
+
+    #[test]
+    fn every_word_that_is_recorded_has_a_text() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut recorded = std::collections::BTreeSet::new();
+        literals(&root.join("../server/backend/src/organizer"), &mut recorded);
+        literals(&root.join("domain/src/organizer/desk.rs"), &mut recorded);
+        assert!(recorded.len() > 20 && recorded.contains("sale.open"), "the sources were read: {recorded:?}");
+        for lang in [Locale::en, Locale::zh] {
+            let silent: Vec<_> = recorded.iter().filter(|word| action_text(lang, word).is_none()).collect();
+            assert!(silent.is_empty(), "without a text: {silent:?}");
+        }
+    }
 
     #[test]
     fn only_kind_and_id_lead_to_a_page() {
