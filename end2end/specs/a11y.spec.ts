@@ -22,17 +22,18 @@ async function faults(page: Page): Promise<string[]> {
 }
 
 async function visit(page: Page, stops: Stop[]): Promise<void> {
+  await page.emulateMedia({ reducedMotion: "reduce" });
   for (const stop of stops) {
-    for (const colorScheme of ["light", "dark"] as const) {
-      await test.step(`${stop.name}, ${colorScheme}`, async () => {
-        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-        await page.goto(stop.path);
-        await stop.ready?.(page);
+    await test.step(stop.name, async () => {
+      await page.goto(stop.path);
+      await stop.ready?.(page);
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
         expect.soft(await faults(page), `${stop.name}, ${colorScheme}`).toEqual([]);
-        const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-        expect.soft(overflow, `${stop.name} scrolls sideways`).toBeLessThanOrEqual(0);
-      });
-    }
+      }
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      expect.soft(overflow, `${stop.name} scrolls sideways`).toBeLessThanOrEqual(0);
+    });
   }
 }
 
