@@ -92,7 +92,7 @@ impl Backend {
     /// `not_found` for another organization's performance; `forbidden` by role.
     pub async fn desk(self: &Arc<Self>, session: &Session, id: PerformanceId) -> Result<Arc<DeskView>> {
         let member = self.member(session, Action::ReadDesk).await?;
-        self.own(&member, id).await?;
+        self.own_performance(&member, id).await?;
         let place = self.desks.place(id);
         let mut slot = place.view.lock().await;
         if let Some(looked) = slot.as_ref().filter(|looked| looked.read.elapsed() < VIEW_FRESH) {
@@ -115,7 +115,7 @@ impl Backend {
         minutes: u32,
     ) -> Result<DeskSeries> {
         let member = self.member(session, Action::ReadDesk).await?;
-        self.own(&member, id).await?;
+        self.own_performance(&member, id).await?;
         if !(1..=MINUTES_MAX).contains(&minutes) {
             return refuse(Code::InvalidInput, format!("minutes: a number from 1 to {MINUTES_MAX} is expected"));
         }
@@ -148,7 +148,7 @@ impl Backend {
     /// the sale does not stand as expected; `invalid_input` names the number.
     pub async fn change_sale(self: &Arc<Self>, session: &Session, id: PerformanceId, change: SaleChange) -> Result<()> {
         let member = self.member(session, Action::RunSale).await?;
-        self.own(&member, id).await?;
+        self.own_performance(&member, id).await?;
         self.change_sale_as(&member, id, change).await
     }
 
@@ -190,10 +190,6 @@ impl Backend {
             }
         }
         Ok(())
-    }
-
-    async fn own(&self, member: &Member, id: PerformanceId) -> Result<()> {
-        if rows::is_of(&self.pg, member.organization, id).await? { Ok(()) } else { not_found("performance") }
     }
 
     async fn look(&self, id: PerformanceId, before: Option<&Looked>) -> Result<Looked> {

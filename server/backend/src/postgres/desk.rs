@@ -1,7 +1,7 @@
 //! The numbers of the on-sale desk, samples of sales, and the settings of a running sale.
 
 use domain::organizer::desk::{MinuteSum, SaleSettings, Sample};
-use domain::{Millis, OrganizationId, PerformanceId};
+use domain::{Millis, PerformanceId};
 use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row as _};
 
@@ -15,22 +15,6 @@ fn count(row: &PgRow, column: &str) -> sqlx::Result<u32> {
 
 fn small(row: &PgRow, column: &str) -> sqlx::Result<u32> {
     u32::try_from(row.try_get::<i32, _>(column)?).map_err(|e| bad(column, e))
-}
-
-/// Whether a performance belongs to an organization, through its event.
-pub(crate) async fn is_of(
-    db: impl PgExecutor<'_>,
-    organization: OrganizationId,
-    id: PerformanceId,
-) -> sqlx::Result<bool> {
-    sqlx::query_scalar(
-        "select exists (select 1 from performances p join events e on e.id = p.event_id
-                        where p.id = $1 and e.organization_id = $2)",
-    )
-    .bind(id.0)
-    .bind(organization.0)
-    .fetch_one(db)
-    .await
 }
 
 /// The settings of a sale, locked until the transaction ends.

@@ -15,6 +15,7 @@ use crate::error::AppError;
 use crate::features::organizer::frame::{Frame, Tab, may};
 use crate::i18n::td_string;
 use crate::lang::lang;
+use crate::seatmap::zones::Zones;
 use crate::seatmap::{Paint, PlanCanvas};
 use domain::catalog::PriceZone;
 use domain::organizer::Action;
@@ -99,19 +100,22 @@ impl Sheet {
     }
 }
 
+/// The zones as the map takes them.
+fn price_zones(zones: &[ZoneTotal]) -> Vec<PriceZone> {
+    let zone = |zone: &ZoneTotal| PriceZone { category: zone.zone, name: zone.name.clone(), price: zone.price };
+    zones.iter().map(zone).collect()
+}
+
+/// By price once all zones have one, each zone in its own colour before.
+fn paint_of(zones: &[ZoneTotal]) -> Paint {
+    if zones.iter().all(|zone| zone.price.is_some()) { Paint::ByPrice } else { Paint::ByZone }
+}
+
 /// The sign of each zone, as the map shows it: letter and place in the palette.
 fn signs(zones: &[ZoneTotal]) -> Vec<(char, usize)> {
-    const PALETTE: usize = 6;
-    let mut order: Vec<usize> = (0..zones.len()).collect();
-    if zones.iter().all(|zone| zone.price.is_some()) {
-        order.sort_by_key(|at| (std::cmp::Reverse(zones[*at].price.map(|price| price.minor)), *at));
-    }
-    let letters = ('A'..='Z').chain('a'..='z').chain(std::iter::repeat('·'));
-    let mut signs = vec![('·', 0); zones.len()];
-    for ((at, letter), colour) in order.into_iter().zip(letters).zip((0..PALETTE).cycle()) {
-        signs[at] = (letter, colour);
-    }
-    signs
+    let shown = Zones::painted(paint_of(zones), &price_zones(zones));
+    let sign = |zone: &ZoneTotal| shown.of_category(zone.zone).map_or(('·', 0), |z| (z.letter, usize::from(z.colour)));
+    zones.iter().map(sign).collect()
 }
 
 /// Prices and seats off sale of one performance.
@@ -222,10 +226,7 @@ fn Body(sheet: Sheet) -> impl IntoView {
 fn House(sheet: Sheet) -> impl IntoView {
     let view = sheet.view;
     let digest = Memo::new(move |_| view.read().map_digest.clone().unwrap_or_default());
-    let zones = Memo::new(move |_| {
-        let zone = |zone: &ZoneTotal| PriceZone { category: zone.zone, name: zone.name.clone(), price: zone.price };
-        view.read().zones.iter().map(zone).collect::<Vec<_>>()
-    });
+    let zones = Memo::new(move |_| price_zones(&view.read().zones));
     let moved = Memo::new(move |_| {
         let view = view.read();
         let seats = view.moved.iter().flat_map(|(zone, seats)| seats.list().iter().map(|seat| (*seat, *zone)));
@@ -234,9 +235,9 @@ fn House(sheet: Sheet) -> impl IntoView {
     let blocked = Memo::new(move |_| {
         view.read().blocked.iter().flat_map(|group| group.seats.list().iter().copied()).collect::<Vec<_>>()
     });
-    let all_priced = Memo::new(move |_| view.read().zones.iter().all(|zone| zone.price.is_some()));
+    let paint = Memo::new(move |_| paint_of(&view.read().zones));
     move || {
-        let paint = if all_priced.get() { Paint::ByPrice } else { Paint::ByZone };
+        let paint = paint.get();
         if sheet.editing {
             view! { <PlanCanvas digest zones paint moved blocked selection=sheet.selection focus=sheet.focus/> }
                 .into_any()

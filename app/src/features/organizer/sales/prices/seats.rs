@@ -168,7 +168,11 @@ fn ShowSeats(sheet: Sheet, seats: SeatSet) -> impl IntoView {
 pub(super) fn BlockedGroups(sheet: Sheet) -> impl IntoView {
     let lang = lang();
     let action = ServerAction::<SeatsChange>::new();
-    let error = Signal::derive(move || action.value().get().and_then(Result::err));
+    // A refusal that the address brought back is told by the form above.
+    let error = Signal::derive(move || {
+        let sent_here = action.version().get() > 0;
+        action.value().get().and_then(Result::err).filter(|_| sent_here)
+    });
     sheet.refresh_after(move || action.value().get(), true, || ());
     let groups = move || {
         let groups = sheet.view.get().blocked;
