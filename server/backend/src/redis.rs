@@ -27,7 +27,7 @@ mod scripts;
 mod seats;
 
 pub(crate) use keys::Keys;
-pub(crate) use seats::{HoldAnswer, LOG_BATCH, LogEntry, PayAnswer, RedisSeats, ShortAnswer, read_log};
+pub(crate) use seats::{HoldAnswer, LOG_BATCH, LogEntry, PayAnswer, RedisSeats, SeatsRead, ShortAnswer, read_log};
 
 use crate::error::Result;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
