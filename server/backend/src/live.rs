@@ -15,7 +15,7 @@ use crate::catalog::Sale;
 use crate::error::{Error, Result, refuse};
 use crate::postgres::queue as queue_rows;
 use crate::redis::{LOG_BATCH, LogEntry, SeatsRead, read_log};
-use domain::hold::SeatState;
+use domain::hold::{SeatByte, SeatState};
 use domain::live::BEAT_MS;
 use domain::queue::{Phase, QueueStatus};
 use domain::{Code, Millis, PerformanceId};
@@ -158,7 +158,7 @@ fn base_status(sale: &Sale, now: Millis, serving: u32) -> QueueStatus {
 
 /// What a byte of Redis is to the public.
 fn shown(byte: u8) -> SeatState {
-    SeatState::from_byte(byte)
+    SeatByte(byte).shown()
 }
 
 /// The epoch as frames carry it.

@@ -182,6 +182,7 @@ impl Session {
             Some(end) => end,
             None => End::Close(GOING_AWAY, "the server restarts"),
         };
+        tracing::debug!(?end, "a live map's socket ends");
         let parting = async {
             let (parts, is_readable) = match end {
                 End::Gone => (false, false),

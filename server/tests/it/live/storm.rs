@@ -2,7 +2,7 @@
 
 use super::client::{Client, Seen};
 use crate::arena::{Arena, SOON, Setup};
-use domain::hold::SeatState;
+use domain::hold::{SeatByte, SeatState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -42,17 +42,15 @@ async fn storm(arena: &Arc<Arena>, emptied: bool) {
         let arena = Arc::clone(arena);
         tokio::spawn(async move {
             for round in 0.. {
+                let seat = rand::random_range(0..198);
+                let held = arena.take(&fan, &[seat, seat + 1], &format!("r{n}-{round}")).await;
                 if Instant::now() >= ends {
                     return;
                 }
-                let seat = rand::random_range(0..198);
-                let Ok(held) = arena.take(&fan, &[seat, seat + 1], &format!("r{n}-{round}")).await else {
-                    tokio::time::sleep(Duration::from_millis(5)).await;
-                    continue;
-                };
-                if rand::random_range(0..3) > 0 {
+                match held {
                     // After a loss it may be unknown: then its time will end it.
-                    drop(arena.give_back(&fan, held.order).await);
+                    Ok(held) => drop(arena.give_back(&fan, held.order).await),
+                    Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
                 }
             }
         })
@@ -79,7 +77,7 @@ async fn every_client_converges(setup: Setup, emptied: bool) {
         eventually!(SOON, "and is in place", all().await);
     }
     let bytes = arena.backend.seat_bytes(arena.performance).await.unwrap();
-    let seats: Vec<SeatState> = bytes.into_iter().map(SeatState::from_byte).collect();
+    let seats: Vec<SeatState> = bytes.into_iter().map(|byte| SeatByte(byte).shown()).collect();
     told.send(Some((seats, Instant::now()))).unwrap();
     let mut all = Seen::default();
     for client in clients {
