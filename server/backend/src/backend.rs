@@ -85,6 +85,8 @@ pub struct Backend {
     pub(crate) sales: Mutex<HashMap<PerformanceId, crate::catalog::CachedSale>>,
     /// Seats of plans: immutable, so read once.
     pub(crate) plans: Mutex<HashMap<PlanId, Arc<crate::catalog::PlanSeats>>>,
+    /// Who sits beside whom in a plan: told from its drawing once, when first asked for.
+    pub(crate) adjacency: Mutex<HashMap<PlanId, crate::best::Neighbours>>,
     /// The on-sale desks that somebody looks at.
     pub(crate) desks: crate::organizer::Desks,
     /// Seats of performances with zones of their own: fixed by publishing, so read once.
@@ -128,6 +130,7 @@ impl Backend {
             provider,
             sales: Mutex::default(),
             plans: Mutex::default(),
+            adjacency: Mutex::default(),
             desks: crate::organizer::Desks::default(),
             zoned: Mutex::default(),
             live: Live::default(),

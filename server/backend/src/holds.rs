@@ -47,7 +47,7 @@ impl Backend {
     /// # Errors
     /// Every refusal of DESIGN's hold: `pass_required`, `pass_invalid`, `sale_closed`, `seat_taken` (with the
     /// seats), `area_full`, `unknown_seat`, `seat_not_for_sale`, `limit_exceeded`, `hold_open`, `hold_closed`,
-    /// `key_reused`, `invalid_input`; `unavailable` while the seats are away, being rebuilt, or written
+    /// `key_reused`, `invalid_input`, `leaves_single` where the performance has that rule; `unavailable` while the seats are away, being rebuilt, or written
     /// too slowly.
     pub async fn hold(
         self: &Arc<Self>,
@@ -62,6 +62,7 @@ impl Backend {
         let request = HoldRequest::new(wish, key, sale.row.seat_limit)?;
         check_priced(&sale, &request.seats)?;
         let id = hold_id(session.account, performance, &request.key);
+        self.check_alone(&sale, id, &request.seats).await?;
         let wish = request.wish();
         let call = HoldCall {
             hold: id,

@@ -7,6 +7,7 @@
 mod accounts;
 mod audit;
 mod backend;
+mod best;
 mod catalog;
 mod clock;
 mod config;
