@@ -64,6 +64,8 @@ pub(super) async fn measure(context: Arc<Context>) -> anyhow::Result<Vec<Figure>
     house::within(&context, true, async |house| {
         let id = house.sale(context.size(SEATS, 1_000)).await?;
         house.warm(id).await?;
+        // The first who looks wakes the hub up; until it has read the map, others are told to come back.
+        Socket::open(house.address()?, id, 0).await?.first_frame().await?;
         let holds = holds_of(&context);
         let shoppers = house.bench.admit(id, &house.fans(holds * stages.len()).await?).await?;
         let mut figures = Vec::new();
