@@ -7,6 +7,7 @@
 mod accounts;
 mod audit;
 mod backend;
+pub mod bench;
 mod catalog;
 mod clock;
 mod config;

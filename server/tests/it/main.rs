@@ -17,6 +17,7 @@ macro_rules! eventually {
 
 mod accounts;
 mod arena;
+mod bench;
 mod clocks;
 mod desk;
 mod edge;
