@@ -8,6 +8,7 @@ mod accounts;
 mod audit;
 mod backend;
 mod best;
+pub mod bench;
 mod catalog;
 mod clock;
 mod config;

@@ -23,6 +23,7 @@
 //! it or nothing, and repeating it is harmless. This module owns keys, scripts and their typed
 //! answers; it decides nothing and knows no SQL.
 
+mod bare;
 mod desk;
 mod hold;
 mod keys;
@@ -30,6 +31,7 @@ mod mending;
 mod scripts;
 mod seats;
 
+pub(crate) use bare::BareHold;
 pub(crate) use hold::{AREA_START_MAX, AreaDraw, HoldAnswer, HoldCall};
 pub(crate) use keys::Keys;
 pub(crate) use mending::{HoldRead, SeatMend, Stretch};

@@ -18,6 +18,7 @@ macro_rules! eventually {
 mod accounts;
 mod arena;
 mod best;
+mod bench;
 mod clocks;
 mod desk;
 mod edge;
