@@ -245,10 +245,8 @@ async fn follow_epoch(backend: &Arc<Backend>, hub: &Hub, id: PerformanceId) -> R
     let Some(read) = backend.seats.snapshot(&sale.keys, epoch).await? else { return Ok(()) };
     hub.apply(snapshot_frame(epoch, &read.bytes, read.at));
     let mut at = read.at;
-    // A blocking read holds up everything behind it: a connection of its own, without a time-out.
-    let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
-    let mut connection =
-        redis::Client::open(backend.redis_url.as_str())?.get_multiplexed_async_connection_with_config(&config).await?;
+    // A blocking read holds up everything behind it: a connection of its own.
+    let mut connection = backend.seats.own_connection(&sale.keys).await?;
     loop {
         let started = Instant::now();
         let mut entries = read_log(&mut connection, &sale.keys, &at.to_string(), Some(LOG_WAIT_MS)).await?;

@@ -17,7 +17,9 @@ macro_rules! eventually {
 
 mod accounts;
 mod arena;
+mod circuit;
 mod clocks;
+mod cluster;
 mod desk;
 mod edge;
 mod faults;

@@ -56,9 +56,7 @@ async fn write_epoch(backend: &Arc<Backend>, id: PerformanceId, stop: &Cancellat
     if epoch != sale.row.epoch {
         return Ok(());
     }
-    let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
-    let mut connection =
-        redis::Client::open(backend.redis_url.as_str())?.get_multiplexed_async_connection_with_config(&config).await?;
+    let mut connection = backend.seats.own_connection(&sale.keys).await?;
     let mut since_trim = 0;
     while !stop.is_cancelled() {
         let standing: Option<i64> = redis::cmd("GET").arg(sale.keys.epoch()).query_async(&mut connection).await?;
@@ -80,7 +78,7 @@ async fn write_epoch(backend: &Arc<Backend>, id: PerformanceId, stop: &Cancellat
         }
         metrics::counter!("stararena_log_entries_written_total").increment(count);
         metrics::histogram!("stararena_writer_batch_seconds").record(started.elapsed().as_secs_f64());
-        note_lag(&last, backend.seats.time().await?.0);
+        note_lag(&last, backend.seats.time(&sale.keys).await?.0);
         position = last;
         since_trim += count;
         if since_trim >= TRIM_EVERY {
@@ -114,7 +112,7 @@ fn note_lag(last: &str, now_ms: i64) {
 }
 
 /// Hubs read behind the writer by a second at most; what lies further back is kept for nobody.
-async fn trim(connection: &mut redis::aio::MultiplexedConnection, sale: &Sale, position: &str) -> Result<()> {
+async fn trim(connection: &mut impl redis::aio::ConnectionLike, sale: &Sale, position: &str) -> Result<()> {
     const KEEP_MS: u64 = 60_000;
     if let Some(at) = domain::live::LogPosition::parse(position) {
         let below = format!("{}-0", at.ms.saturating_sub(KEEP_MS));
