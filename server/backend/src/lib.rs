@@ -36,4 +36,4 @@ pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, Plan
 pub use self::redis::StoreFinding;
 pub use payment::{PaymentProvider, ProviderError, ProviderPayment, ProviderState};
 pub use seeding::{Demo, FanLogin};
-pub use work::Workers;
+pub use work::{Reconciled, Workers};

@@ -26,7 +26,8 @@ fn signal(arena: &Arena, signal: Signal) {
 /// One number of `/metrics`, summed over its labels.
 async fn metric(arena: &Arena, name: &str) -> f64 {
     let text = arena.open(None, "/metrics").await.body;
-    let lines = text.lines().filter(|line| line.starts_with(&format!("{name}{{")) || line.starts_with(&format!("{name} ")));
+    let lines =
+        text.lines().filter(|line| line.starts_with(&format!("{name}{{")) || line.starts_with(&format!("{name} ")));
     lines.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
 }
 
@@ -114,24 +115,20 @@ async fn a_restarted_store_is_refused_by_every_call_until_a_worker_has_built_its
     let ticket = arena.backend.join_queue(&other.session, arena.performance, None).await.unwrap().ticket;
     let standing = arena.seat(1).await;
     assert_eq!(standing, SeatState::Held as u8, "the append-only file brought the state back");
+    let id = arena.performance;
+    let code = |error: backend::Error| error.refusal().code;
     for round in 0..30 {
-        let refused = Err(Code::Unavailable);
-        assert_eq!(arena.take(&other, &[3], &format!("round-{round}")).await, refused, "nothing is held");
-        assert_eq!(arena.take(&fan, &[1, 2], "before").await, refused, "nor repeated");
-        assert_eq!(arena.give_back(&fan, held.order).await, refused, "nor given back");
-        let id = arena.performance;
-        let code = |error: backend::Error| error.refusal().code;
-        assert_eq!(arena.backend.enter(&other.session, id, &ticket, "nonce").await.map_err(code).err(), refused.err());
-        assert_eq!(arena.backend.leave(&other.session, id).await.map_err(code), Err(Code::Unavailable));
-        assert_eq!(arena.backend.pay(&fan.session, held.order).await.map_err(code).err(), Some(Code::Unavailable));
+        let away = Some(Code::Unavailable);
+        assert_eq!(arena.take(&other, &[3], &format!("round-{round}")).await.err(), away, "nothing is held");
+        assert_eq!(arena.take(&fan, &[1, 2], "before").await.err(), away, "nor repeated");
+        assert_eq!(arena.give_back(&fan, held.order).await.err(), away, "nor given back");
+        assert_eq!(arena.backend.enter(&other.session, id, &ticket, "nonce").await.map_err(code).err(), away);
+        assert_eq!(arena.backend.leave(&other.session, id).await.map_err(code).err(), away);
+        assert_eq!(arena.backend.pay(&fan.session, held.order).await.map_err(code).err(), away);
     }
     assert_eq!(epoch(&arena).await, 1);
     arena.start_workers();
-    let mut taken = None;
-    eventually!(SOON, "holding works again", {
-        taken = arena.take(&other, &[3], "after").await.ok();
-        taken.is_some()
-    });
+    eventually!(SOON, "holding works again", arena.take(&other, &[3], "after").await.is_ok());
     assert_eq!(epoch(&arena).await, 2, "the restart counts as a loss");
     assert_eq!(arena.take(&other, &[1], "theirs").await, Err(Code::HoldOpen));
     assert_eq!(arena.take(&fan, &[1, 2], "before").await, Ok(held), "the same key is the same hold");

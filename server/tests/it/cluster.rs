@@ -88,13 +88,17 @@ impl Shopper {
 
 /// Holds again as soon as the sale is open again; every refusal until then says so.
 async fn hold_again(arena: &Arena, fan: &Fan, list: &[u32], key: &str) {
-    eventually!(SOON, "holding works again", match arena.take(fan, list, key).await {
-        Ok(_) => true,
-        Err(code) => {
-            assert_eq!(code, Code::Unavailable, "it never guesses");
-            false
+    eventually!(
+        SOON,
+        "holding works again",
+        match arena.take(fan, list, key).await {
+            Ok(_) => true,
+            Err(code) => {
+                assert_eq!(code, Code::Unavailable, "it never guesses");
+                false
+            }
         }
-    });
+    );
 }
 
 async fn visits_are_written(arena: &Arena, count: i64) {
@@ -120,7 +124,11 @@ async fn sales_spread_over_the_primaries_and_each_is_sold_by_its_own() {
         arena.await_status(held.order, "pending_payment").await;
         let bytes = arena.backend.seat_bytes(*sale).await.unwrap();
         assert_eq!((bytes[1], bytes[2]), (SeatState::Held as u8, SeatState::Held as u8));
-        eventually!(SOON, "the map shows it", arena.backend.queue_status(*sale).await.unwrap().stock as usize == bytes.len() - 2);
+        eventually!(
+            SOON,
+            "the map shows it",
+            arena.backend.queue_status(*sale).await.unwrap().stock as usize == bytes.len() - 2
+        );
         assert_eq!(epoch(&arena, *sale).await, 1);
     }
     arena.finish().await;
@@ -192,13 +200,17 @@ async fn a_primary_that_hands_over_counts_as_lost_and_no_hold_is() {
     arena.cluster().hand_over_to(primary).await;
     arena.give_back(&first, one.order).await.ok();
     let again = async || arena.give_back(&first, one.order).await;
-    eventually!(SOON, "the sale goes on there, too", match again().await {
-        Ok(()) => true,
-        Err(code) => {
-            assert_eq!(code, Code::Unavailable);
-            false
+    eventually!(
+        SOON,
+        "the sale goes on there, too",
+        match again().await {
+            Ok(()) => true,
+            Err(code) => {
+                assert_eq!(code, Code::Unavailable);
+                false
+            }
         }
-    });
+    );
     eventually!(SOON, "it counts as a loss again", epoch(&arena, arena.performance).await == 3);
     arena.finish().await;
 }

@@ -24,6 +24,7 @@ mod desk;
 mod edge;
 mod faults;
 mod files;
+mod healing;
 mod holds;
 mod live;
 mod payments;

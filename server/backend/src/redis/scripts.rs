@@ -50,7 +50,8 @@ macro_rules! scripts {
 
 scripts! {
     over a performance:
-        block, confirm, enter, finish, hold, leave, pay, release, serve, settings, snapshot, swap, sweep, unpay, unsell;
+        allocate, block, confirm, enter, finish, hold, leave, mend, mend_count, mend_hold, pay, peek, release, serve,
+        settings, snapshot, swap, sweep, unpay, unsell, written;
     over a queue:
         join, lobby, queue_init, queue_settings;
 }

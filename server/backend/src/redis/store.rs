@@ -287,7 +287,9 @@ impl Store {
             tokio::time::sleep_until((last + LOOK_UP_PAUSE).into()).await;
         }
         let mut asked: Vec<Arc<Node>> = self.0.named.clone();
-        asked.extend(self.map().nodes.values().filter(|node| !self.0.named.iter().any(|n| Arc::ptr_eq(n, node))).cloned());
+        asked.extend(
+            self.map().nodes.values().filter(|node| !self.0.named.iter().any(|n| Arc::ptr_eq(n, node))).cloned(),
+        );
         let command = redis::cmd("CLUSTER").arg("NODES").to_owned();
         let answers = futures::future::join_all(asked.iter().map(|node| node.look(&command))).await;
         *looked = Some(Instant::now());

@@ -98,7 +98,8 @@ impl Cluster {
         let key = format!("{{p{}}}", performance.simple());
         let slot: usize = redis::cmd("CLUSTER").arg("KEYSLOT").arg(key).query_async(&mut to).await.unwrap();
         let nodes = text(&mut to, "CLUSTER NODES").await;
-        let owner = nodes.lines().find(|line| owns(line, slot)).unwrap_or_else(|| panic!("nobody owns {slot}:\n{nodes}"));
+        let owner =
+            nodes.lines().find(|line| owns(line, slot)).unwrap_or_else(|| panic!("nobody owns {slot}:\n{nodes}"));
         let port = owner.split_whitespace().nth(1).and_then(|address| address.split([':', '@']).nth(1)).unwrap();
         self.nodes.iter().position(|node| node.port.to_string() == port).unwrap()
     }
@@ -128,7 +129,11 @@ impl Cluster {
     pub(crate) async fn hand_over_to(&self, replica: usize) {
         command(&mut self.nodes[replica].connect().await, "CLUSTER FAILOVER").await;
         let mut to = self.nodes[replica].connect().await;
-        eventually!(SOON, "the replica is the primary", text(&mut to, "INFO replication").await.contains("role:master"));
+        eventually!(
+            SOON,
+            "the replica is the primary",
+            text(&mut to, "INFO replication").await.contains("role:master")
+        );
     }
 }
 
@@ -178,7 +183,12 @@ impl Node {
 /// The same program that embedded stores run.
 fn program() -> PathBuf {
     let places = backend::embedded::Places::of_this_system();
-    places.programs.iter().map(|folder| folder.join("redis-server")).find(|path| path.is_file()).expect("Redis is installed")
+    places
+        .programs
+        .iter()
+        .map(|folder| folder.join("redis-server"))
+        .find(|path| path.is_file())
+        .expect("Redis is installed")
 }
 
 fn parts(line: &str) -> redis::Cmd {

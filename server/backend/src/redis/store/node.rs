@@ -4,7 +4,10 @@ use super::circuit::{CALLS_MAX, Circuit, Turned, Verdict};
 use super::{CONNECT_TIMEOUT, RESPONSE_TIMEOUT, Request};
 use crate::redis::scripts::Texts;
 use redis::aio::{ConnectionLike as _, MultiplexedConnection};
-use redis::{AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
+use redis::{
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, RedisError, RedisResult,
+    ServerErrorKind, Value,
+};
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -140,7 +143,8 @@ impl Node {
             return Err(RedisError::from((ErrorKind::Io, "the scripts could not be loaded")));
         }
         let loaded = tokio::time::timeout(LOAD_TIMEOUT, self.load_now(known)).await;
-        let outcome = loaded.unwrap_or_else(|_| Err(RedisError::from(std::io::Error::from(std::io::ErrorKind::TimedOut))));
+        let outcome =
+            loaded.unwrap_or_else(|_| Err(RedisError::from(std::io::Error::from(std::io::ErrorKind::TimedOut))));
         if outcome.is_err() {
             *failed = Some(Instant::now());
         }
@@ -244,7 +248,8 @@ pub(in crate::redis) fn run_of(facts: &HashMap<String, String>) -> RedisResult<S
 
 /// Refuses a server on which the fence between runs would not stand.
 pub(in crate::redis) fn check_version(version: &str) -> RedisResult<()> {
-    if version.split('.').next().and_then(|major| major.parse().ok()).is_some_and(|major: u32| major >= OLDEST_VERSION) {
+    if version.split('.').next().and_then(|major| major.parse().ok()).is_some_and(|major: u32| major >= OLDEST_VERSION)
+    {
         Ok(())
     } else {
         Err(RedisError::from((ErrorKind::InvalidClientConfig, "Redis 7.0 or newer is needed", version.to_owned())))

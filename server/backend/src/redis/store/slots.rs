@@ -20,7 +20,10 @@ pub(super) fn tag_of(key: &[u8]) -> &[u8] {
 /// CRC-16 with the polynomial 0x1021, as the cluster's specification names it.
 fn crc16(bytes: &[u8]) -> u16 {
     bytes.iter().fold(0, |crc, byte| {
-        (0..8).fold(crc ^ (u16::from(*byte) << 8), |crc, _| if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 })
+        (0..8).fold(
+            crc ^ (u16::from(*byte) << 8),
+            |crc, _| if crc & 0x8000 == 0 { crc << 1 } else { (crc << 1) ^ 0x1021 },
+        )
     })
 }
 
