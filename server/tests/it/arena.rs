@@ -226,6 +226,11 @@ impl Arena {
         self.server.as_mut().unwrap()
     }
 
+    /// The most memory that the server ever had, in KiB.
+    pub(crate) fn server_peak_kib(&self) -> u64 {
+        self.server.as_ref().unwrap().peak_kib()
+    }
+
     /// The provider.
     pub(crate) fn provider(&self) -> &Provider {
         self.provider.as_ref().unwrap()
