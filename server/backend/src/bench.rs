@@ -35,6 +35,8 @@ const REWRITE_TIMEOUT: Duration = Duration::from_secs(20);
 #[derive(Clone)]
 pub struct Bench {
     backend: Arc<Backend>,
+    /// Of the one Redis that benchmarks run on: what is asked of the server itself goes there directly.
+    redis_url: String,
 }
 
 /// A fan who is inside.
@@ -90,9 +92,9 @@ impl Bench {
     ///
     /// # Errors
     /// `forbidden` in production.
-    pub fn new(backend: &Arc<Backend>) -> Result<Self> {
+    pub fn new(backend: &Arc<Backend>, redis_url: &str) -> Result<Self> {
         backend.development_only("a benchmark")?;
-        Ok(Self { backend: Arc::clone(backend) })
+        Ok(Self { backend: Arc::clone(backend), redis_url: redis_url.to_owned() })
     }
 
     /// Lets fans in without a queue: visits in both stores, and a pass for each.
@@ -102,7 +104,7 @@ impl Bench {
     pub async fn admit(&self, id: PerformanceId, fans: &[FanLogin]) -> Result<Vec<Shopper>> {
         let backend = &self.backend;
         let sale = backend.reload_sale(id).await?;
-        let entered = backend.seats.time().await?;
+        let entered = backend.seats.time_of(id).await?;
         let expires = entered.plus(LONG_MS);
         let mut shoppers = Vec::with_capacity(fans.len());
         for fans in fans.chunks(SHOPPERS_BATCH) {
@@ -163,8 +165,8 @@ impl Bench {
             })
         };
         let holds = (0..).zip(shoppers.iter().take(fitting)).map(bare).collect::<Result<Vec<_>>>()?;
-        let packed = backend.seats.pack_holds(&sale.keys, sale.row.epoch, &holds, depth);
-        let url = backend.redis_url.clone();
+        let packed = backend.seats.pack_holds(&sale.keys, sale.row.epoch, &holds, depth).await?;
+        let url = self.redis_url.clone();
         let (count, elapsed) = tokio::task::spawn_blocking(move || packed.send(&url, limit))
             .await
             .map_err(|e| Error::Broken(format!("the bare calls ended early: {e}")))??;
@@ -190,7 +192,7 @@ impl Bench {
         let Some(at) = oldest.ids.first().and_then(|entry| LogPosition::parse(&entry.id)) else {
             return Ok(WriterState { lag_ms: 0, drained: true });
         };
-        let now = backend.seats.time().await?;
+        let now = backend.seats.time(&sale.keys).await?;
         Ok(WriterState { lag_ms: (now.0 - i64::try_from(at.ms).unwrap_or(now.0)).max(0), drained: false })
     }
 
@@ -253,8 +255,7 @@ impl Bench {
     /// # Errors
     /// Outages only.
     pub async fn empty_redis(&self) -> Result<()> {
-        redis::cmd("FLUSHALL").query_async::<()>(&mut self.backend.seats.connection()).await?;
-        Ok(())
+        Ok(redis::cmd("FLUSHALL").query_async::<()>(&mut self.server().await?).await?)
     }
 
     /// How long Redis itself takes to load a copy of one performance's state.
@@ -310,7 +311,11 @@ impl Bench {
     }
 
     async fn info(&self, section: &str) -> Result<String> {
-        Ok(redis::cmd("INFO").arg(section).query_async(&mut self.backend.seats.connection()).await?)
+        Ok(redis::cmd("INFO").arg(section).query_async(&mut self.server().await?).await?)
+    }
+
+    async fn server(&self) -> Result<redis::aio::MultiplexedConnection> {
+        Ok(redis::Client::open(self.redis_url.as_str())?.get_multiplexed_async_connection().await?)
     }
 }
 

@@ -180,13 +180,18 @@ impl Backend {
             // A hold that was taken just before the end of its sale may still be paid.
             None => crate::postgres::catalog::on_sale(&self.pg, self.now().plus(-crate::work::AFTER_SALE_MS)).await?,
         };
+        // A server that is away must not hide a hold that another has.
+        let mut away = None;
         for performance in candidates {
             let sale = self.sale(performance).await?;
-            if let Some(record) = self.hold_record(&sale, order).await?.filter(|record| record.a == account.simple()) {
-                return Ok(Some((sale, record)));
+            match self.hold_record(&sale, order).await {
+                Ok(Some(record)) if record.a == account.simple() => return Ok(Some((sale, record))),
+                Ok(_) => {}
+                Err(error @ Error::Redis(_)) => away = Some(error),
+                Err(error) => return Err(error),
             }
         }
-        Ok(None)
+        away.map_or(Ok(None), Err)
     }
 
     /// Checks a pass's signature, owner, performance, session and time: cheap, before any store.

@@ -35,6 +35,7 @@ pub use config::{Config, ConfigError, Environment, LiveSettings, PspSettings};
 pub use error::{Error, Result};
 pub use live::Feed;
 pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, StoredPlan};
+pub use self::redis::StoreFinding;
 pub use payment::{PaymentProvider, ProviderError, ProviderPayment, ProviderState};
 pub use seeding::{Demo, FanLogin};
 pub use work::{Reconciled, Workers};

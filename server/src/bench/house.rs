@@ -76,7 +76,7 @@ impl House {
             let backend = Backend::connect(config.clone(), database, redis, Arc::new(SystemClock))
                 .await
                 .context("opening the stores")?;
-            let bench = Bench::new(&backend)?;
+            let bench = Bench::new(&backend, redis)?;
             let versions = bench.versions().await?;
             context.versions.get_or_init(|| versions);
             anyhow::Ok((server, backend, bench))

@@ -1,6 +1,7 @@
 //! One on-sale with all that it needs: stores of its own, a `Backend` beside them for seeding and
 //! looking, and, where a test asks for them, the provider and the server as processes.
 
+pub(crate) mod cluster;
 mod fan;
 pub(crate) mod http;
 mod member;
@@ -17,6 +18,7 @@ pub(crate) use provider::Provider;
 
 use backend::embedded::Stores;
 use backend::{Backend, Config, SystemClock, Workers};
+use cluster::Cluster;
 use domain::venue::generate;
 use domain::{Millis, OrderId, PerformanceId, SeatNo};
 use process::Server;
@@ -36,6 +38,8 @@ pub(crate) struct Setup {
     pub(crate) seat_limit: u32,
     pub(crate) hold_ttl_ms: i64,
     pub(crate) shoppers_max: u32,
+    /// Whether Redis is a cluster rather than one server.
+    pub(crate) cluster: bool,
     /// Further variables of the server's and the test's settings.
     pub(crate) settings: Vec<(&'static str, String)>,
 }
@@ -47,12 +51,18 @@ impl Default for Setup {
             seat_limit: 4,
             hold_ttl_ms: 120_000,
             shoppers_max: 2_000,
+            cluster: false,
             settings: Vec::new(),
         }
     }
 }
 
 impl Setup {
+    /// A sale like any other, with Redis as a cluster.
+    pub(crate) fn on_a_cluster() -> Self {
+        Self { cluster: true, ..Self::default() }
+    }
+
     /// A short time at the provider, so that its end is seen within a test.
     pub(crate) fn provider_deadline(mut self, deadline_ms: i64, grace_ms: i64) -> Self {
         self.settings.push(("STARARENA_PROVIDER_DEADLINE_MS", deadline_ms.to_string()));
@@ -99,6 +109,7 @@ pub(crate) struct Arena {
     client: reqwest::Client,
     // Fields drop in this order: the folder outlives what runs in it.
     pub(crate) stores: Option<Stores>,
+    cluster: Option<Cluster>,
     scratch: Scratch,
 }
 
@@ -121,8 +132,10 @@ impl Arena {
 
     async fn prepare(setup: &Setup, web: bool) -> Self {
         let scratch = Scratch::new();
-        let stores = stores::open(&scratch.0).await;
-        let (database, redis) = (stores.database_url.clone().unwrap(), stores.redis_url.clone().unwrap());
+        let stores = stores::open(&scratch.0, !setup.cluster).await;
+        let cluster = if setup.cluster { Some(Cluster::start(&scratch.0).await) } else { None };
+        let database = stores.database_url.clone().unwrap();
+        let redis = cluster.as_ref().map_or_else(|| stores.redis_url.clone().unwrap(), Cluster::url);
         let port = process::free_port();
         let origin = format!("http://127.0.0.1:{port}");
         let provider = if web { Some(Provider::start(&scratch.0, &origin).await) } else { None };
@@ -158,6 +171,7 @@ impl Arena {
             settings,
             client,
             stores: Some(stores),
+            cluster,
             scratch,
         }
     }
@@ -212,6 +226,11 @@ impl Arena {
         self.server.as_mut().unwrap()
     }
 
+    /// The most memory that the server ever had, in KiB.
+    pub(crate) fn server_peak_kib(&self) -> u64 {
+        self.server.as_ref().unwrap().peak_kib()
+    }
+
     /// The provider.
     pub(crate) fn provider(&self) -> &Provider {
         self.provider.as_ref().unwrap()
@@ -246,6 +265,16 @@ impl Arena {
     /// Waits until an order's row says so.
     pub(crate) async fn await_status(&self, order: OrderId, status: &str) {
         eventually!(SOON, format!("order {order} is {status}"), self.status(order).await.as_deref() == Some(status));
+    }
+
+    /// The cluster, in tests that have one.
+    pub(crate) fn cluster(&self) -> &Cluster {
+        self.cluster.as_ref().unwrap()
+    }
+
+    /// The cluster, to be broken.
+    pub(crate) fn cluster_mut(&mut self) -> &mut Cluster {
+        self.cluster.as_mut().unwrap()
     }
 
     /// A connection to Redis, to be looked at and broken.

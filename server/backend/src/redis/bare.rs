@@ -1,6 +1,7 @@
 //! The hold script with nothing around it: commands that are written down ahead and sent in batches
 //! over one connection, as `redis-benchmark -P` does. Benchmarks compare the program with it.
 
+use super::scripts::Texts;
 use super::{HoldCall, Keys, RedisSeats};
 use crate::error::{Error, Result};
 use domain::hold::HoldRequest;
@@ -18,14 +19,21 @@ pub(crate) struct BareHold {
 
 /// Commands ready to be sent, some in each batch.
 pub(crate) struct PackedHolds {
-    load: redis::Script,
+    text: String,
     batches: Vec<(Vec<u8>, usize)>,
 }
 
 impl RedisSeats {
     /// Writes the calls of the hold script down, `depth` in each batch.
-    pub(crate) fn pack_holds(&self, keys: &Keys, epoch: i64, holds: &[BareHold], depth: usize) -> PackedHolds {
-        let script = &self.scripts.hold;
+    pub(crate) async fn pack_holds(
+        &self,
+        keys: &Keys,
+        epoch: i64,
+        holds: &[BareHold],
+        depth: usize,
+    ) -> Result<PackedHolds> {
+        let texts = Texts::of(&self.store_run(keys).await?.run);
+        let script = texts.text(self.scripts.hold);
         let command = |bare: &BareHold| {
             let wish = bare.request.wish();
             let call = HoldCall {
@@ -40,7 +48,7 @@ impl RedisSeats {
                 lag_max_ms: i64::MAX,
             };
             let mut command = redis::cmd("EVALSHA");
-            command.arg(script.get_hash()).arg(keys.all().len()).arg(keys.all()).arg(&call.args(epoch));
+            command.arg(&script.digest).arg(keys.all().len()).arg(keys.all()).arg(&call.args(epoch));
             command
         };
         let batch = |holds: &[BareHold]| {
@@ -48,7 +56,7 @@ impl RedisSeats {
             holds.iter().for_each(|hold| command(hold).write_packed_command(&mut bytes));
             (bytes, holds.len())
         };
-        PackedHolds { load: script.clone(), batches: holds.chunks(depth.max(1)).map(batch).collect() }
+        Ok(PackedHolds { text: script.code.clone(), batches: holds.chunks(depth.max(1)).map(batch).collect() })
     }
 }
 
@@ -57,7 +65,7 @@ impl PackedHolds {
     /// is over: calls answered, and how long that took. Blocks its thread.
     pub(crate) fn send(&self, url: &str, limit: Duration) -> Result<(usize, Duration)> {
         let mut connection = redis::Client::open(url)?.get_connection()?;
-        self.load.prepare_invoke().load(&mut connection)?;
+        redis::cmd("SCRIPT").arg("LOAD").arg(&self.text).query::<()>(&mut connection)?;
         let started = Instant::now();
         let mut calls = 0;
         for (bytes, count) in &self.batches {
