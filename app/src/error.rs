@@ -83,6 +83,7 @@ fn text(lang: Locale, code: Code) -> &'static str {
         Code::PassInvalid => td_string!(lang, errors.pass_invalid),
         Code::PassRequired => td_string!(lang, errors.pass_required),
         Code::SeatTaken => td_string!(lang, errors.seat_taken),
+        Code::AreaFull => td_string!(lang, errors.area_full),
         Code::UnknownSeat => td_string!(lang, errors.unknown_seat),
         Code::SeatNotForSale => td_string!(lang, errors.seat_not_for_sale),
         Code::LimitExceeded => td_string!(lang, errors.limit_exceeded),

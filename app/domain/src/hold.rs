@@ -39,6 +39,44 @@ impl SeatState {
     }
 }
 
+/// Allocations of one performance at a time: their number has six bits of a seat's byte.
+pub const ALLOCATIONS_MAX: u8 = 63;
+
+/// A seat's byte in the hot state: its state in the low two bits, the number of the allocation that it
+/// is kept in (0 for none) in the upper six.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SeatByte(pub u8);
+
+impl SeatByte {
+    /// A seat in a state and an allocation (0 for none; numbers above [`ALLOCATIONS_MAX`] don't exist).
+    pub fn new(state: SeatState, allocation: u8) -> Self {
+        Self((allocation.min(ALLOCATIONS_MAX) << 2) | state as u8)
+    }
+
+    /// The state.
+    pub fn state(self) -> SeatState {
+        SeatState::from_byte(self.0)
+    }
+
+    /// The number of its allocation, 0 for none.
+    pub fn allocation(self) -> u8 {
+        self.0 >> 2
+    }
+
+    /// Whether anybody may hold it now.
+    pub fn on_general_sale(self) -> bool {
+        self.0 == SeatState::Available as u8
+    }
+
+    /// What everybody is shown: a seat that is kept for somebody looks like one that is not for sale.
+    pub fn shown(self) -> SeatState {
+        match self.state() {
+            SeatState::Available if self.allocation() != 0 => SeatState::Blocked,
+            state => state,
+        }
+    }
+}
+
 /// The id of a hold, and of its order: derived from account, performance and idempotency key, so
 /// that the same request always means the same hold, on whichever process it arrives.
 pub fn hold_id(account: AccountId, performance: PerformanceId, key: &str) -> OrderId {
@@ -54,39 +92,92 @@ pub fn hold_id(account: AccountId, performance: PerformanceId, key: &str) -> Ord
     OrderId(uuid::Builder::from_custom_bytes(id).into_uuid())
 }
 
+/// Places to be drawn from one standing area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AreaWish {
+    /// The area: the number of its row object in the plan.
+    pub area: u32,
+    /// How many places.
+    pub count: u32,
+}
+
+/// What a fan asks for: seats by number, and places of areas by count.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoldWish {
+    /// Seats, in any order.
+    pub seats: Vec<SeatNo>,
+    /// Areas to draw from, in any order.
+    pub areas: Vec<AreaWish>,
+}
+
+impl From<Vec<SeatNo>> for HoldWish {
+    fn from(seats: Vec<SeatNo>) -> Self {
+        Self { seats, areas: Vec::new() }
+    }
+}
+
 /// A checked request for seats: sorted, without repetition, within bounds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HoldRequest {
     /// The seats, ascending.
     pub seats: Vec<SeatNo>,
+    /// The areas, ascending.
+    pub areas: Vec<AreaWish>,
     /// The client's idempotency key.
     pub key: String,
 }
 
+/// Checks a client's idempotency key.
+///
+/// # Errors
+/// `invalid_input`.
+pub fn check_key(key: &str) -> Result<(), Refusal> {
+    if key.is_empty() || key.len() > KEY_MAX_BYTES || !key.bytes().all(|b| b.is_ascii_graphic()) {
+        return Err(Refusal::new(
+            Code::InvalidInput,
+            format!("key: 1 to {KEY_MAX_BYTES} printable ASCII characters are expected"),
+        ));
+    }
+    Ok(())
+}
+
 impl HoldRequest {
-    /// Checks seats and key.
+    /// Checks seats, areas and key.
     ///
     /// # Errors
-    /// `invalid_input` names the field; `limit_exceeded` when more seats than `limit` are asked for.
-    pub fn new(mut seats: Vec<SeatNo>, key: &str, limit: u32) -> Result<Self, Refusal> {
-        let invalid = |message: String| Refusal::new(Code::InvalidInput, message);
-        if key.is_empty() || key.len() > KEY_MAX_BYTES || !key.bytes().all(|b| b.is_ascii_graphic()) {
-            return Err(invalid(format!("key: 1 to {KEY_MAX_BYTES} printable ASCII characters are expected")));
-        }
+    /// `invalid_input` names the field; `limit_exceeded` when more places than `limit` are asked for.
+    pub fn new(wish: impl Into<HoldWish>, key: &str, limit: u32) -> Result<Self, Refusal> {
+        let invalid = |message: String| Err(Refusal::new(Code::InvalidInput, message));
+        check_key(key)?;
+        let HoldWish { mut seats, mut areas } = wish.into();
         seats.sort_unstable();
-        if seats.is_empty() {
-            return Err(invalid("seats: at least one seat is expected".to_owned()));
+        areas.sort_unstable_by_key(|wish| wish.area);
+        if seats.is_empty() && areas.is_empty() {
+            return invalid("seats: at least one seat is expected".to_owned());
         }
         if let Some(pair) = seats.windows(2).find(|pair| pair[0] == pair[1]) {
-            return Err(invalid(format!("seats: seat {} is named twice", pair[0])));
+            return invalid(format!("seats: seat {} is named twice", pair[0]));
         }
-        if seats.len() > SEATS_PER_HOLD_MAX || seats.len() > limit as usize {
+        if let Some(pair) = areas.windows(2).find(|pair| pair[0].area == pair[1].area) {
+            return invalid(format!("areas: area {} is named twice", pair[0].area));
+        }
+        if let Some(wish) = areas.iter().find(|wish| wish.count == 0) {
+            return invalid(format!("areas: at least one place is expected in area {}", wish.area));
+        }
+        let places = areas.iter().fold(seats.len() as u64, |sum, wish| sum + u64::from(wish.count));
+        if places > SEATS_PER_HOLD_MAX as u64 || places > u64::from(limit) {
             return Err(Refusal::new(
                 Code::LimitExceeded,
                 format!("at most {limit} seats can be bought by one account"),
             ));
         }
-        Ok(Self { seats, key: key.to_owned() })
+        Ok(Self { seats, areas, key: key.to_owned() })
+    }
+
+    /// The wish in its normal form: a repeated call must have the same.
+    pub fn wish(&self) -> String {
+        let seats = crate::ids::join_seats(&self.seats);
+        self.areas.iter().fold(seats, |text, wish| format!("{text}+{}x{}", wish.area, wish.count))
     }
 }
 
@@ -150,6 +241,37 @@ mod tests {
         assert_eq!(HoldRequest::new(seats(&[1, 2, 3]), "k", 2).unwrap_err().code, Code::LimitExceeded);
         assert_eq!(HoldRequest::new(seats(&[1]), "", 2).unwrap_err().code, Code::InvalidInput);
         assert_eq!(HoldRequest::new(seats(&[1]), "a b", 2).unwrap_err().code, Code::InvalidInput);
+    }
+
+    #[test]
+    fn places_of_areas_count_as_seats_and_have_one_normal_form() {
+        let wish = |areas: &[(u32, u32)]| HoldWish {
+            seats: vec![SeatNo(7)],
+            areas: areas.iter().map(|(area, count)| AreaWish { area: *area, count: *count }).collect(),
+        };
+        let a = HoldRequest::new(wish(&[(9, 1), (2, 2)]), "k", 4).unwrap();
+        let b = HoldRequest::new(wish(&[(2, 2), (9, 1)]), "k", 4).unwrap();
+        assert_eq!((a.wish(), a.wish()), (b.wish(), "7+2x2+9x1".to_owned()));
+        assert_eq!(HoldRequest::new(wish(&[(2, 4)]), "k", 4).unwrap_err().code, Code::LimitExceeded);
+        assert_eq!(
+            HoldRequest::new(wish(&[(2, u32::MAX), (3, u32::MAX)]), "k", 4).unwrap_err().code,
+            Code::LimitExceeded
+        );
+        assert_eq!(HoldRequest::new(wish(&[(2, 0)]), "k", 4).unwrap_err().code, Code::InvalidInput);
+        assert_eq!(HoldRequest::new(wish(&[(2, 1), (2, 1)]), "k", 4).unwrap_err().code, Code::InvalidInput);
+    }
+
+    #[test]
+    fn a_byte_carries_state_and_allocation_and_shows_what_is_kept_as_not_for_sale() {
+        for allocation in 0..=ALLOCATIONS_MAX {
+            for state in [SeatState::Available, SeatState::Held, SeatState::Sold, SeatState::Blocked] {
+                let byte = SeatByte::new(state, allocation);
+                assert_eq!((byte.state(), byte.allocation()), (state, allocation));
+                let kept = allocation != 0 && state == SeatState::Available;
+                assert_eq!(byte.shown(), if kept { SeatState::Blocked } else { state });
+                assert_eq!(byte.on_general_sale(), allocation == 0 && state == SeatState::Available);
+            }
+        }
     }
 
     #[test]

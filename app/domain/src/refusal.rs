@@ -68,6 +68,8 @@ codes! {
     PassRequired = "pass_required", 403;
     /// At least one seat is held or sold; `seats` names them.
     SeatTaken = "seat_taken", 409;
+    /// Fewer places are left in a standing area than were asked for.
+    AreaFull = "area_full", 409;
     /// There is no such seat in this performance.
     UnknownSeat = "unknown_seat", 404;
     /// The seat is not for sale here: blocked, or without a price.

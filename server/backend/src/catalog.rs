@@ -11,6 +11,7 @@ use domain::hold::SeatState;
 use domain::queue::Phase;
 use domain::{Millis, Money, PerformanceId, PlanId, SeatNo, ZonedTime};
 use jiff::{Timestamp, tz::TimeZone};
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,22 @@ pub(crate) struct Sale {
 pub(crate) struct PlanSeats {
     pub(crate) seats: Vec<plans::PlanSeatRow>,
     pub(crate) categories: Vec<String>,
+    /// Standing areas by the number of their row object: first and last seat of each stretch.
+    pub(crate) areas: HashMap<u32, Vec<(u32, u32)>>,
+}
+
+impl PlanSeats {
+    fn new(seats: Vec<plans::PlanSeatRow>, categories: Vec<String>) -> Self {
+        let mut areas: HashMap<u32, Vec<(u32, u32)>> = HashMap::new();
+        for (no, seat) in (0_u32..).zip(&seats).filter(|(_, seat)| seat.standing) {
+            let stretches = areas.entry(u32::try_from(seat.row_no).unwrap_or(u32::MAX)).or_default();
+            match stretches.last_mut() {
+                Some((_, last)) if *last + 1 == no => *last = no,
+                _ => stretches.push((no, no)),
+            }
+        }
+        Self { seats, categories, areas }
+    }
 }
 
 impl Sale {
@@ -188,7 +205,7 @@ impl Backend {
                 None => return Err(Error::Broken(format!("seat {seat} of a zone is not in the plan"))),
             }
         }
-        let seats = Arc::new(PlanSeats { seats, categories: publishing::zones(&self.pg, id).await? });
+        let seats = Arc::new(PlanSeats::new(seats, publishing::zones(&self.pg, id).await?));
         self.zoned.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(id, Arc::clone(&seats));
         Ok(seats)
     }
@@ -198,10 +215,8 @@ impl Backend {
         if let Some(seats) = cached {
             return Ok(seats);
         }
-        let seats = Arc::new(PlanSeats {
-            seats: plans::seats(&self.pg, plan).await?,
-            categories: plans::categories(&self.pg, plan).await?,
-        });
+        let seats =
+            Arc::new(PlanSeats::new(plans::seats(&self.pg, plan).await?, plans::categories(&self.pg, plan).await?));
         self.plans.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(plan, Arc::clone(&seats));
         Ok(seats)
     }

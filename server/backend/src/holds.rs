@@ -1,12 +1,12 @@
 //! Holds: leases on seats, decided by Redis in one script, written to Postgres by the order writer.
 
 use crate::backend::Backend;
-use crate::catalog::{Prices, Sale};
+use crate::catalog::Sale;
 use crate::error::{Error, Result, not_found, refuse};
 use crate::postgres::orders;
-use crate::redis::{HoldAnswer, ShortAnswer};
+use crate::redis::{AREA_START_MAX, AreaDraw, HoldAnswer, HoldCall, ShortAnswer};
 use domain::account::Session;
-use domain::hold::{Held, HoldRequest, hold_id};
+use domain::hold::{Held, HoldRequest, HoldWish, hold_id};
 use domain::order::OrderStatus;
 use domain::queue::{PASS_PURPOSE, Pass};
 use domain::{AccountId, Code, Millis, OrderId, PerformanceId, Refusal, SeatNo};
@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 /// How long callers wait while the seats are rebuilt.
 const REBUILD_RETRY_MS: u32 = 500;
+/// How long callers wait while the order writer catches up.
+const BEHIND_RETRY_MS: u32 = 2_000;
 
 /// A hold's record, as the scripts keep it.
 #[derive(Clone, Debug, Deserialize)]
@@ -40,52 +42,74 @@ pub(crate) fn rebuilding<T>() -> Result<T> {
 }
 
 impl Backend {
-    /// Takes seats for the fan who presents a pass: all of them, or none.
+    /// Takes seats, and places of standing areas, for the fan who presents a pass: all, or none.
     ///
     /// # Errors
     /// Every refusal of DESIGN's hold: `pass_required`, `pass_invalid`, `sale_closed`, `seat_taken` (with the
-    /// seats), `unknown_seat`, `seat_not_for_sale`, `limit_exceeded`, `hold_open`, `hold_closed`,
-    /// `key_reused`, `invalid_input`; `unavailable` while the seats are away or being rebuilt.
+    /// seats), `area_full`, `unknown_seat`, `seat_not_for_sale`, `limit_exceeded`, `hold_open`, `hold_closed`,
+    /// `key_reused`, `invalid_input`; `unavailable` while the seats are away, being rebuilt, or written
+    /// too slowly.
     pub async fn hold(
         self: &Arc<Self>,
         session: &Session,
         pass: Option<&str>,
         performance: PerformanceId,
-        seats: Vec<SeatNo>,
+        wish: impl Into<HoldWish>,
         key: &str,
     ) -> Result<Held> {
-        let started = std::time::Instant::now();
         let sale = self.sale(performance).await?;
         let pass = self.check_pass(session, pass, performance)?;
-        let request = HoldRequest::new(seats, key, sale.row.seat_limit)?;
+        let request = HoldRequest::new(wish, key, sale.row.seat_limit)?;
         check_priced(&sale, &request.seats)?;
         let id = hold_id(session.account, performance, &request.key);
-        let answer = match self
-            .seats
-            .hold(&sale.keys, sale.row.epoch, id, session.account, &pass.nonce, &request.seats)
-            .await?
-        {
+        let wish = request.wish();
+        let call = HoldCall {
+            hold: id,
+            account: session.account,
+            nonce: &pass.nonce,
+            wish: &wish,
+            seats: &request.seats,
+            areas: &draws(&sale, &request, id)?,
+            allocations: &[],
+            lag_max_ms: self.config.writer_lag_max_ms,
+        };
+        let answer = self.hold_call(&sale, &call).await?;
+        if let HoldAnswer::AreaFull(at, left) = answer {
+            let area = request.areas.get(at).map(|wish| wish.area);
+            return Err(Error::Refused(area_full(&sale, area, left)));
+        }
+        Ok(self.held(&sale, id, answer).await?)
+    }
+
+    /// One call of the script, and once more where the first answer was out of date.
+    pub(crate) async fn hold_call(self: &Arc<Self>, sale: &Arc<Sale>, call: &HoldCall<'_>) -> Result<HoldAnswer> {
+        let started = std::time::Instant::now();
+        let answer = match self.seats.hold(&sale.keys, sale.row.epoch, call).await? {
             // The epoch may have moved on since the sale was read: look once more.
             HoldAnswer::Rebuilding => {
-                let sale = self.reload_sale(performance).await?;
-                self.seats.hold(&sale.keys, sale.row.epoch, id, session.account, &pass.nonce, &request.seats).await?
+                let sale = self.reload_sale(sale.id()).await?;
+                self.seats.hold(&sale.keys, sale.row.epoch, call).await?
             }
             // Paid already, and not marked so in Redis yet: that is no open hold.
-            HoldAnswer::HoldOpen(Some(open)) if self.confirm_paid(&sale, open).await? => {
-                self.seats.hold(&sale.keys, sale.row.epoch, id, session.account, &pass.nonce, &request.seats).await?
+            HoldAnswer::HoldOpen(Some(open)) if self.confirm_paid(sale, open).await? => {
+                self.seats.hold(&sale.keys, sale.row.epoch, call).await?
             }
             answer => answer,
         };
-        let version = match &answer {
-            HoldAnswer::Held { price_version, .. } => *price_version,
-            _ => sale.row.price_version,
-        };
-        let prices = self.prices_of(&sale, version).await?;
-        let outcome = held(&sale, &prices, id, &request.seats, answer);
-        let word = outcome.as_ref().map_or_else(|refusal| refusal.code.as_str(), |_| "ok");
-        metrics::counter!("stararena_holds_total", "outcome" => word).increment(1);
+        metrics::counter!("stararena_holds_total", "outcome" => answer.word()).increment(1);
         metrics::histogram!("stararena_hold_seconds").record(started.elapsed().as_secs_f64());
-        Ok(outcome?)
+        Ok(answer)
+    }
+
+    /// What the fan is told of the script's answer.
+    pub(crate) async fn held(&self, sale: &Sale, id: OrderId, answer: HoldAnswer) -> Result<Held> {
+        match answer {
+            HoldAnswer::Held { expires, price_version, seats } => {
+                let total = self.prices_of(sale, price_version).await?.total(sale, &seats)?;
+                Ok(Held { order: id, seats, expires, total })
+            }
+            other => Err(Error::Refused(not_held(other))),
+        }
     }
 
     /// Marks the seats of an order sold if it is paid; whether it was.
@@ -209,23 +233,44 @@ fn unknown_seats(seats: Vec<SeatNo>) -> Refusal {
         .with_seats(seats)
 }
 
-fn held(
-    sale: &Sale,
-    prices: &Prices,
-    id: OrderId,
-    seats: &[SeatNo],
-    answer: HoldAnswer,
-) -> std::result::Result<Held, Refusal> {
-    let no = |code, message: &str| Err(Refusal::new(code, message));
+/// The stretches of seats that the script draws from, for each area of a request.
+fn draws(sale: &Sale, request: &HoldRequest, id: OrderId) -> Result<Vec<AreaDraw>> {
+    // From the hold's own id: a repeated call searches from the same place.
+    let start = u32::try_from(id.0.as_u128() % u128::from(AREA_START_MAX)).unwrap_or(0);
+    request
+        .areas
+        .iter()
+        .map(|wish| match sale.seats.areas.get(&wish.area) {
+            Some(ranges) => Ok(AreaDraw { count: wish.count, start, ranges: ranges.clone() }),
+            None => {
+                refuse(Code::UnknownSeat, format!("areas: there is no standing area {} in this performance", wish.area))
+            }
+        })
+        .collect()
+}
+
+fn area_full(sale: &Sale, area: Option<u32>, left: u32) -> Refusal {
+    let name = area
+        .and_then(|area| sale.seats.areas.get(&area)?.first())
+        .and_then(|(first, _)| sale.seats.seats.get(*first as usize))
+        .map_or_else(String::new, |seat| format!(" in {}", seat.section));
+    let text = match left {
+        0 => format!("no place is left{name}"),
+        1 => format!("only one place is left{name}"),
+        left => format!("only {left} places are left{name}"),
+    };
+    Refusal::new(Code::AreaFull, text)
+}
+
+fn not_held(answer: HoldAnswer) -> Refusal {
+    let no = Refusal::new;
     match answer {
-        HoldAnswer::Held { expires, .. } => {
-            let total = prices.total(sale, seats).map_err(|e| e.refusal())?;
-            Ok(Held { order: id, seats: seats.to_vec(), expires, total })
-        }
+        HoldAnswer::Held { .. } | HoldAnswer::AreaFull(..) => no(Code::Internal, "a hold was taken for a refusal"),
         HoldAnswer::Rebuilding => {
-            Err(Refusal::new(Code::Unavailable, "the seats are being rebuilt; nothing was changed")
-                .retry_after_ms(REBUILD_RETRY_MS))
+            no(Code::Unavailable, "the seats are being rebuilt; nothing was changed").retry_after_ms(REBUILD_RETRY_MS)
         }
+        HoldAnswer::Behind => no(Code::Unavailable, "orders are written too slowly right now; nothing was changed")
+            .retry_after_ms(BEHIND_RETRY_MS),
         HoldAnswer::KeyReused => no(Code::KeyReused, "this key was used with other seats"),
         HoldAnswer::Closed => no(Code::HoldClosed, "this hold has ended: choose seats again"),
         HoldAnswer::SaleClosed => no(Code::SaleClosed, "the sale has not opened yet, or has ended"),
@@ -234,13 +279,14 @@ fn held(
         }
         HoldAnswer::HoldOpen(_) => no(Code::HoldOpen, "you hold seats already: pay for them or give them back first"),
         HoldAnswer::Limit => no(Code::LimitExceeded, "more seats than one account may have"),
-        HoldAnswer::Unknown(seats) => Err(unknown_seats(seats)),
+        HoldAnswer::Unknown(seats) => unknown_seats(seats),
         HoldAnswer::Taken(seats) => {
-            Err(Refusal::new(Code::SeatTaken, format!("seat {} was just taken", domain::ids::join_seats(&seats)))
-                .with_seats(seats))
+            no(Code::SeatTaken, format!("seat {} was just taken", domain::ids::join_seats(&seats)).as_str())
+                .with_seats(seats)
         }
-        HoldAnswer::Blocked(seats) => {
-            Err(Refusal::new(Code::SeatNotForSale, "a blocked seat is not for sale").with_seats(seats))
+        HoldAnswer::Blocked(seats) => no(Code::SeatNotForSale, "a blocked seat is not for sale").with_seats(seats),
+        HoldAnswer::Reserved(seats) => {
+            no(Code::SeatNotForSale, "a seat that is kept for others is not for sale here").with_seats(seats)
         }
     }
 }

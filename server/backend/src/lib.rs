@@ -35,4 +35,4 @@ pub use live::Feed;
 pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, StoredPlan};
 pub use payment::{PaymentProvider, ProviderError, ProviderPayment, ProviderState};
 pub use seeding::{Demo, FanLogin};
-pub use work::Workers;
+pub use work::{Reconciled, Workers};

@@ -10,7 +10,7 @@ use crate::error::{Error, Result, refuse};
 use crate::postgres::queue as queue_rows;
 use crate::redis::read_log;
 use bytes::Bytes;
-use domain::hold::SeatState;
+use domain::hold::{SeatByte, SeatState};
 use domain::live::{Frame, LiveMap, LogPosition};
 use domain::queue::{Phase, QueueStatus};
 use domain::{Code, Millis, PerformanceId};
@@ -210,7 +210,7 @@ fn snapshot_frame(epoch: i64, bytes: &[u8], at: LogPosition) -> Frame {
     Frame::Snapshot {
         epoch: u64::try_from(epoch).unwrap_or(0),
         at,
-        seats: bytes.iter().map(|b| SeatState::from_byte(*b)).collect(),
+        seats: bytes.iter().map(|b| SeatByte(*b).shown()).collect(),
     }
 }
 
@@ -266,7 +266,7 @@ async fn follow_epoch(backend: &Arc<Backend>, hub: &Hub, id: PerformanceId) -> R
         let changes = entries
             .iter()
             .flat_map(crate::redis::LogEntry::changes)
-            .map(|(seat, byte)| (seat, SeatState::from_byte(byte)))
+            .map(|(seat, byte)| (seat, SeatByte(byte).shown()))
             .collect();
         let frame = Frame::Delta { epoch: u64::try_from(epoch).unwrap_or(0), after: at, upto, changes };
         if !hub.apply(frame) {

@@ -2,6 +2,7 @@
 //! change names the state that it expects, and says whether one row changed.
 
 pub(crate) mod accounts;
+pub(crate) mod allocations;
 pub(crate) mod attempts;
 pub(crate) mod audit_log;
 pub(crate) mod catalog;
@@ -20,6 +21,7 @@ pub(crate) mod prices;
 pub(crate) mod publishing;
 pub(crate) mod queue;
 pub(crate) mod refunds;
+pub(crate) mod repairs;
 pub(crate) mod search;
 pub(crate) mod story;
 pub(crate) mod tickets;

@@ -2,10 +2,12 @@
 //!
 //! ```text
 //! sa:1:{p<id>}:epoch     string  present only when the state below is complete; equal to Postgres's
-//!              meta      hash    opens, closes, limit, ttl, version, max, paused, settings, serving, term, run
-//!              seats     string  one byte a seat: 0 available, 1 held, 2 sold, 3 blocked
+//!              meta      hash    opens, closes, limit, ttl, version, max, paused, settings, serving, term, run,
+//!                                written (how far the order writer has committed the log)
+//!              seats     string  one byte a seat: its state in the low two bits (0 available, 1 held, 2 sold,
+//!                                3 blocked), the number of its allocation in the upper six
 //!              owner     hash    seat → hold, for held and sold seats only
-//!              holds     hash    hold → JSON {a account, s seats, n count, v price version, c created,
+//!              holds     hash    hold → JSON {a account, s seats, n count, w wish, v price version, c created,
 //!                                x expires, o first expiry, st state, t attempt, p pass}
 //!              expiry    zset    hold → expiry, while it can run out
 //!              held_by   hash    account → "<seats held or bought>:<open hold>"
@@ -22,12 +24,16 @@
 //! answers; it decides nothing and knows no SQL.
 
 mod desk;
+mod hold;
 mod keys;
+mod mending;
 mod scripts;
 mod seats;
 
+pub(crate) use hold::{AREA_START_MAX, AreaDraw, HoldAnswer, HoldCall};
 pub(crate) use keys::Keys;
-pub(crate) use seats::{HoldAnswer, LOG_BATCH, LogEntry, PayAnswer, RedisSeats, ShortAnswer, read_log};
+pub(crate) use mending::{HoldRead, SeatMend, Stretch};
+pub(crate) use seats::{LOG_BATCH, LogEntry, PayAnswer, RedisSeats, ShortAnswer, read_log};
 
 use crate::error::Result;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};

@@ -9,8 +9,11 @@ mod door;
 pub(crate) mod guardian;
 mod jobs;
 mod leader;
+mod reconciler;
 mod sweeper;
 mod writer;
+
+pub use reconciler::Reconciled;
 
 use crate::backend::Backend;
 use std::sync::Arc;

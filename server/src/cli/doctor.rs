@@ -91,6 +91,11 @@ async fn audit_all(
         if breaches.is_empty() {
             found.ok(&format!("sale {id}: I1 to I5 hold in both stores"));
         }
+        if let Some((at, repaired)) = backend.last_reconciled(*id).await? {
+            let ago_s = (backend.now().0 - at.0).max(0) / 1_000;
+            let text = format!("sale {id}: compared with its orders {ago_s} s ago, {repaired} repairs in all");
+            found.ok(&text);
+        }
         for breach in breaches {
             found.wrong(&format!("sale {id}: {breach}"));
         }

@@ -22,6 +22,7 @@ mod desk;
 mod edge;
 mod faults;
 mod files;
+mod healing;
 mod holds;
 mod killing;
 mod live;

@@ -93,9 +93,9 @@ impl Backend {
     }
 
     async fn move_bytes(&self, sale: &Sale, epoch: i64, seats: &SeatSet, change: &BlockChange) -> Result<()> {
-        let (available, blocked) = (SeatState::Available as u8, SeatState::Blocked as u8);
+        let (available, blocked) = (SeatState::Available, SeatState::Blocked);
         // A seat without a price stays off sale, whatever is said about it.
-        let (list, from, to): (Vec<SeatNo>, u8, u8) = match change {
+        let (list, from, to): (Vec<SeatNo>, SeatState, SeatState) = match change {
             BlockChange::Block(_) => (seats.list().to_vec(), available, blocked),
             BlockChange::Unblock => {
                 let priced = seats.list().iter().copied().filter(|seat| sale.price(*seat).is_some());

@@ -10,7 +10,7 @@ use crate::organizer::Member;
 use crate::postgres::{desk as rows, detached, log};
 use crate::work::guardian;
 use domain::account::Session;
-use domain::hold::SeatState;
+use domain::hold::{SeatByte, SeatState};
 use domain::organizer::Action;
 use domain::organizer::desk::{
     DeskSeries, DeskView, MINUTE_MS, MINUTES_MAX, MinutePoint, POINTS_MAX, Readiness, SaleChange, SaleSettings, Sample,
@@ -330,7 +330,7 @@ fn count_by_zone(sale: &Sale, bytes: &[u8]) -> Vec<SeatCounts> {
     let mut counts = vec![SeatCounts::default(); sale.view.zones.len()];
     for (byte, seat) in bytes.iter().zip(&sale.seats.seats) {
         if let Some(zone) = counts.get_mut(usize::from(seat.category)) {
-            match SeatState::from_byte(*byte) {
+            match SeatByte(*byte).shown() {
                 SeatState::Available => zone.free += 1,
                 SeatState::Held => zone.held += 1,
                 SeatState::Sold => zone.sold += 1,

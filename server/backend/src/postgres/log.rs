@@ -180,6 +180,51 @@ async fn refuse_incomplete(
     .await
 }
 
+/// One of the new orders that has not as many items as seats: a seat of it is not in the plan or has no
+/// price.
+pub(crate) async fn incomplete(db: impl PgExecutor<'_>, new: &NewOrders) -> sqlx::Result<Option<Uuid>> {
+    sqlx::query_scalar(
+        "select i.id from unnest($1::uuid[], $2::integer[]) as i (id, seat) group by i.id
+         having count(*) <> (select count(*) from order_items where order_id = i.id) limit 1",
+    )
+    .bind(&new.item_orders)
+    .bind(&new.item_seats)
+    .fetch_optional(db)
+    .await
+}
+
+/// Keeps an entry that can't be written, as evidence.
+pub(crate) async fn set_aside(
+    db: impl PgExecutor<'_>,
+    id: PerformanceId,
+    epoch: i64,
+    position: &str,
+    entry: &serde_json::Value,
+    why: &str,
+    now: Millis,
+) -> sqlx::Result<()> {
+    // A text with a character that Postgres can't store is kept without it.
+    let entry = entry.to_string().replace("\\u0000", "");
+    sqlx::query(
+        "insert into log_set_aside (performance_id, epoch, position, entry, error, at_ms)
+         values ($1, $2, $3, $4::jsonb, $5, $6) on conflict (performance_id, epoch, position) do nothing",
+    )
+    .bind(id.0)
+    .bind(epoch)
+    .bind(position)
+    .bind(entry)
+    .bind(why.replace('\0', ""))
+    .bind(now.0)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Entries that were set aside and that nobody has looked at.
+pub(crate) async fn set_aside_waiting(db: impl PgExecutor<'_>) -> sqlx::Result<i64> {
+    sqlx::query_scalar("select count(*) from log_set_aside where resolved_ms is null").fetch_one(db).await
+}
+
 /// Visits from the log.
 pub(crate) async fn insert_admissions(
     db: &mut PgConnection,

@@ -252,6 +252,7 @@ pub(crate) async fn overdue(db: impl PgExecutor<'_>, now: Millis, most: i64) -> 
 }
 
 /// An order that owns seats, as a rebuild reads it.
+#[derive(Clone, Debug)]
 pub(crate) struct OwningRow {
     pub(crate) id: OrderId,
     pub(crate) account: AccountId,
@@ -263,15 +264,25 @@ pub(crate) struct OwningRow {
     pub(crate) seats: Vec<i32>,
 }
 
-/// All orders of a performance that own seats, with their claims.
-pub(crate) async fn owning(db: impl PgExecutor<'_>, performance: PerformanceId) -> sqlx::Result<Vec<OwningRow>> {
+/// The open and paid orders that own a seat, with all their seats; those alone that own one of the seats
+/// from `first` to `last`, when a stretch is given.
+pub(crate) async fn owning_in(
+    db: impl PgExecutor<'_>,
+    performance: PerformanceId,
+    stretch: Option<(i32, i32)>,
+) -> sqlx::Result<Vec<OwningRow>> {
+    let (first, last) = stretch.unwrap_or((0, i32::MAX));
     sqlx::query(
         "select o.*, array_agg(c.seat_no order by c.seat_no) as seats,
             (select a.id from attempts a where a.order_id = o.id and a.status in ('created', 'open', 'authorized')) as attempt
          from orders o join seat_claims c on c.performance_id = o.performance_id and c.order_id = o.id
-         where o.performance_id = $1 group by o.id",
+         where o.performance_id = $1 and o.id in
+            (select order_id from seat_claims where performance_id = $1 and seat_no between $2 and $3)
+         group by o.id",
     )
     .bind(performance.0)
+    .bind(first)
+    .bind(last)
     .fetch_all(db)
     .await?
     .iter()
@@ -288,4 +299,9 @@ pub(crate) async fn owning(db: impl PgExecutor<'_>, performance: PerformanceId) 
         })
     })
     .collect()
+}
+
+/// All orders that own a seat.
+pub(crate) async fn owning(db: impl PgExecutor<'_>, performance: PerformanceId) -> sqlx::Result<Vec<OwningRow>> {
+    owning_in(db, performance, None).await
 }

@@ -2,6 +2,7 @@
 
 use super::{Keys, scripts::Scripts};
 use crate::error::{Error, Result};
+use domain::hold::SeatState;
 use domain::live::LogPosition;
 use domain::{AccountId, AttemptId, Millis, OrderId, SeatNo};
 use redis::aio::ConnectionManager;
@@ -16,22 +17,6 @@ pub(crate) const LOG_BATCH: usize = 500;
 pub(crate) struct RedisSeats {
     connection: ConnectionManager,
     pub(super) scripts: std::sync::Arc<Scripts>,
-}
-
-/// What `hold.lua` answers.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum HoldAnswer {
-    Held { expires: Millis, price_version: i32 },
-    Rebuilding,
-    KeyReused,
-    Closed,
-    SaleClosed,
-    PassRequired,
-    HoldOpen(Option<OrderId>),
-    Limit,
-    Unknown(Vec<SeatNo>),
-    Taken(Vec<SeatNo>),
-    Blocked(Vec<SeatNo>),
 }
 
 /// What `pay.lua` and `unpay.lua` answer.
@@ -83,6 +68,17 @@ pub(crate) struct LogEntry {
 }
 
 impl LogEntry {
+    #[cfg(test)]
+    pub(crate) fn new(id: &str, fields: &[(&str, &str)]) -> Self {
+        let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Self { id: id.to_owned(), fields }
+    }
+
+    /// All fields, as evidence.
+    pub(crate) fn to_json(&self) -> serde_json::Value {
+        serde_json::json!(self.fields)
+    }
+
     pub(crate) fn field(&self, name: &str) -> &str {
         self.fields.get(name).map_or("", String::as_str)
     }
@@ -101,15 +97,15 @@ impl LogEntry {
     }
 }
 
-fn broken(what: &str, value: &impl std::fmt::Debug) -> Error {
+pub(super) fn broken(what: &str, value: &impl std::fmt::Debug) -> Error {
     Error::Broken(format!("{what} answered {value:?}"))
 }
 
-fn word(values: &[Value]) -> String {
+pub(super) fn word(values: &[Value]) -> String {
     values.first().and_then(|v| String::from_redis_value_ref(v).ok()).unwrap_or_default()
 }
 
-fn number(values: &[Value], index: usize) -> Result<i64> {
+pub(super) fn number(values: &[Value], index: usize) -> Result<i64> {
     let value = values.get(index).ok_or_else(|| broken("a script", &values))?;
     // A script's number arrives as an integer, one that passed through a hash as text.
     i64::from_redis_value_ref(value)
@@ -123,7 +119,7 @@ fn whole(value: f64) -> i64 {
     value as i64
 }
 
-fn seats(values: &[Value], index: usize) -> Vec<SeatNo> {
+pub(super) fn seats(values: &[Value], index: usize) -> Vec<SeatNo> {
     values
         .get(index)
         .and_then(|v| String::from_redis_value_ref(v).ok())
@@ -147,7 +143,7 @@ impl RedisSeats {
         Ok(Millis(seconds * 1000 + micros / 1000))
     }
 
-    async fn run(&self, script: &Script, keys: &[String], args: &[&str]) -> Result<Vec<Value>> {
+    pub(super) async fn run(&self, script: &Script, keys: &[String], args: &[&str]) -> Result<Vec<Value>> {
         let mut call = script.prepare_invoke();
         for key in keys {
             call.key(key);
@@ -163,7 +159,7 @@ impl RedisSeats {
         Ok(word(&self.run(script, keys, args).await?))
     }
 
-    async fn short(&self, script: &Script, keys: &Keys, epoch: i64, args: &[&str]) -> Result<ShortAnswer> {
+    pub(super) async fn short(&self, script: &Script, keys: &Keys, epoch: i64, args: &[&str]) -> Result<ShortAnswer> {
         let epoch = epoch.to_string();
         let all: Vec<&str> = std::iter::once(epoch.as_str()).chain(args.iter().copied()).collect();
         let values = self.run(script, keys.all(), &all).await?;
@@ -175,39 +171,6 @@ impl RedisSeats {
         })
     }
 
-    pub(crate) async fn hold(
-        &self,
-        keys: &Keys,
-        epoch: i64,
-        hold: OrderId,
-        account: AccountId,
-        nonce: &str,
-        wanted: &[SeatNo],
-    ) -> Result<HoldAnswer> {
-        let (epoch, hold, account, wanted) =
-            (epoch.to_string(), hold.simple(), account.simple(), domain::ids::join_seats(wanted));
-        let values = self.run(&self.scripts.hold, keys.all(), &[&epoch, &hold, &account, nonce, &wanted]).await?;
-        Ok(match word(&values).as_str() {
-            "ok" => HoldAnswer::Held {
-                expires: Millis(number(&values, 1)?),
-                price_version: i32::try_from(number(&values, 3)?).map_err(|_| broken("hold.lua", &values))?,
-            },
-            "rebuilding" => HoldAnswer::Rebuilding,
-            "key_reused" => HoldAnswer::KeyReused,
-            "closed" => HoldAnswer::Closed,
-            "sale_closed" => HoldAnswer::SaleClosed,
-            "pass_required" => HoldAnswer::PassRequired,
-            "hold_open" => {
-                HoldAnswer::HoldOpen(values.get(1).and_then(|v| String::from_redis_value_ref(v).ok()?.parse().ok()))
-            }
-            "limit" => HoldAnswer::Limit,
-            "unknown" => HoldAnswer::Unknown(seats(&values, 1)),
-            "taken" => HoldAnswer::Taken(seats(&values, 1)),
-            "blocked" => HoldAnswer::Blocked(seats(&values, 1)),
-            _ => return Err(broken("hold.lua", &values)),
-        })
-    }
-
     pub(crate) async fn release(
         &self,
         keys: &Keys,
@@ -216,6 +179,29 @@ impl RedisSeats {
         account: AccountId,
     ) -> Result<ShortAnswer> {
         self.short(&self.scripts.release, keys, epoch, &[&hold.simple(), &account.simple()]).await
+    }
+
+    /// Takes the mark away that a state is complete: every script refuses until it is built again.
+    pub(crate) async fn distrust(&self, keys: &Keys) -> Result<()> {
+        Ok(redis::cmd("DEL").arg(keys.epoch()).query_async::<()>(&mut self.connection()).await?)
+    }
+
+    /// How long the oldest entry of the log has waited for the order writer, in ms; 0 when all are written.
+    pub(crate) async fn writer_lag_ms(&self, keys: &Keys) -> Result<i64> {
+        let mut connection = self.connection();
+        let written: Option<String> =
+            redis::cmd("HGET").arg(keys.meta()).arg("written").query_async(&mut connection).await?;
+        let after = format!("({}", written.as_deref().unwrap_or("0-0"));
+        let next: redis::streams::StreamRangeReply = redis::cmd("XRANGE")
+            .arg(keys.log())
+            .arg(after)
+            .arg("+")
+            .arg("COUNT")
+            .arg(1)
+            .query_async(&mut connection)
+            .await?;
+        let Some(at) = next.ids.first().and_then(|entry| LogPosition::parse(&entry.id)) else { return Ok(0) };
+        Ok((self.time().await?.0 - i64::try_from(at.ms).unwrap_or(0)).max(0))
     }
 
     pub(crate) async fn finish(&self, keys: &Keys, epoch: i64, hold: OrderId) -> Result<ShortAnswer> {
@@ -239,11 +225,30 @@ impl RedisSeats {
         keys: &Keys,
         epoch: i64,
         list: &[SeatNo],
-        from: u8,
-        to: u8,
+        from: SeatState,
+        to: SeatState,
     ) -> Result<ShortAnswer> {
-        let (list, from, to) = (domain::ids::join_seats(list), from.to_string(), to.to_string());
+        let (list, from, to) = (domain::ids::join_seats(list), (from as u8).to_string(), (to as u8).to_string());
         self.short(&self.scripts.block, keys, epoch, &[&list, &from, &to]).await
+    }
+
+    /// Puts seats into the allocation of a number (`keep`), or takes them out of it.
+    pub(crate) async fn allocate(
+        &self,
+        keys: &Keys,
+        epoch: i64,
+        list: &[SeatNo],
+        number: u8,
+        keep: bool,
+    ) -> Result<ShortAnswer> {
+        let (list, number) = (domain::ids::join_seats(list), number.to_string());
+        let word = if keep { "keep" } else { "free" };
+        self.short(&self.scripts.allocate, keys, epoch, &[&list, &number, word]).await
+    }
+
+    /// Tells the scripts how far the log is written.
+    pub(crate) async fn written(&self, keys: &Keys, epoch: i64, position: &str) -> Result<ShortAnswer> {
+        self.short(&self.scripts.written, keys, epoch, &[position]).await
     }
 
     /// Marks what ran out and names it; `None` while rebuilding.

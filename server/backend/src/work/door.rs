@@ -26,6 +26,10 @@ const SAMPLES_KEPT_MS: i64 = 30 * 24 * 3_600_000;
 /// How often older ones are forgotten.
 const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
 
+/// The door stops to release places when the order writer's lag reaches this part of the bound beyond
+/// which holding is refused.
+const WRITER_LAG_MARGIN: i64 = 2;
+
 /// One performance's door, under one leader's term.
 pub(super) struct Door {
     id: PerformanceId,
@@ -63,7 +67,11 @@ impl Door {
         let sale = backend.sale(self.id).await?;
         let Some(queue) = backend.seats.lobby(&sale.keys).await? else { return Ok(()) };
         let elapsed = self.last.replace(Instant::now()).map_or(Duration::ZERO, |last| last.elapsed());
-        if sale.phase(queue.now) == Phase::Open && queue.lobby.is_some() {
+        let lag_ms = backend.seats.writer_lag_ms(&sale.keys).await?;
+        note_lag(self.id, lag_ms);
+        // Who is let in while holds are about to be refused would stand before closed shelves.
+        let keeps_up = lag_ms * WRITER_LAG_MARGIN <= backend.config.writer_lag_max_ms;
+        if keeps_up && sale.phase(queue.now) == Phase::Open && queue.lobby.is_some() {
             self.released += f64::from(sale.row.release_per_min) / 60.0 * elapsed.as_secs_f64();
             // Nobody waits behind the last place: the door never runs ahead of those who came.
             self.released = self.released.min(f64::from(queue.joined));
@@ -101,6 +109,11 @@ impl Door {
         }
         Ok(())
     }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a lag in milliseconds is far below 2^52")]
+fn note_lag(id: PerformanceId, lag_ms: i64) {
+    metrics::gauge!("stararena_writer_lag_seconds", "performance" => id.to_string()).set(lag_ms as f64 / 1000.0);
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "places are below 2^32")]

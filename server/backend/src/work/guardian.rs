@@ -7,8 +7,8 @@ use crate::catalog::Sale;
 use crate::error::{Error, Result};
 use crate::postgres::orders::OwningRow;
 use crate::postgres::queue::AdmissionRow;
-use crate::postgres::{catalog, log, orders, queue};
-use domain::hold::SeatState;
+use crate::postgres::{allocations, catalog, log, orders, queue};
+use domain::hold::{SeatByte, SeatState};
 use domain::order::OrderStatus;
 use domain::{PerformanceId, SeatNo};
 use redis::AsyncCommands as _;
@@ -57,7 +57,7 @@ async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
         return Ok(());
     }
     // Another run of the store may have lost its last second: refuse until it is rebuilt.
-    let _: () = connection.del(sale.keys.epoch()).await?;
+    backend.seats.distrust(&sale.keys).await?;
     let started = Instant::now();
     // Nothing is added from here on: what the log still has was accepted, and goes first.
     writer::drain(backend, id).await?;
@@ -106,13 +106,14 @@ async fn rebuild(backend: &Arc<Backend>, id: PerformanceId, run: &str) -> Result
     let sale = backend.reload_sale(id).await?;
     let owning = orders::owning(&backend.pg, id).await?;
     let visits = queue::admissions(&backend.pg, id, backend.seats.time().await?).await?;
-    let kept = queue::read(&backend.pg, id).await?;
+    let queued = queue::read(&backend.pg, id).await?;
     let lost = backend.seats.lobby(&sale.keys).await?.is_none();
-    let next = if kept.joined > 0 && lost { kept.joined + ARRIVAL_GAP } else { kept.joined };
-    backend.seats.queue_init(&sale.keys, sale.row.opens, sale.row.closes, next, kept.lobby).await?;
-    let bytes = seat_bytes(&sale, &catalog::blocked(&backend.pg, id).await?, &owning)?;
+    let next = if queued.joined > 0 && lost { queued.joined + ARRIVAL_GAP } else { queued.joined };
+    backend.seats.queue_init(&sale.keys, sale.row.opens, sale.row.closes, next, queued.lobby).await?;
+    let kept = allocations::kept(&backend.pg, id).await?;
+    let bytes = seat_bytes(&sale, &catalog::blocked(&backend.pg, id).await?, &kept, &owning)?;
     check_counts(&sale, &bytes, &owning)?;
-    stage(backend, &sale, run, &bytes, &owning, &visits, kept.serving).await?;
+    stage(backend, &sale, run, &bytes, &owning, &visits, queued.serving).await?;
     match backend.seats.swap(&sale.keys, epoch, bytes.len()).await?.as_str() {
         "ok" => {
             tracing::info!(%id, epoch, seats = bytes.len(), orders = owning.len(), "the state of a sale was built");
@@ -123,26 +124,52 @@ async fn rebuild(backend: &Arc<Backend>, id: PerformanceId, run: &str) -> Result
     }
 }
 
-fn seat_bytes(sale: &Sale, blocked: &[u32], owning: &[OwningRow]) -> Result<Vec<u8>> {
-    let mut bytes: Vec<u8> = (0..sale.row.seat_count)
-        .map(|seat| if sale.price(SeatNo(seat)).is_some() { SeatState::Available } else { SeatState::Blocked } as u8)
+/// The bytes that the rows of Postgres come to.
+pub(super) fn seat_bytes(sale: &Sale, blocked: &[u32], kept: &[(u32, u8)], owning: &[OwningRow]) -> Result<Vec<u8>> {
+    let mut states: Vec<SeatState> = (0..sale.row.seat_count)
+        .map(|seat| if sale.price(SeatNo(seat)).is_some() { SeatState::Available } else { SeatState::Blocked })
         .collect();
     let outside = |seat: &dyn std::fmt::Display| Error::Broken(format!("seat {seat} is not in the plan"));
     for seat in blocked {
-        *bytes.get_mut(*seat as usize).ok_or_else(|| outside(seat))? = SeatState::Blocked as u8;
+        *states.get_mut(*seat as usize).ok_or_else(|| outside(seat))? = SeatState::Blocked;
     }
     for order in owning {
         let state = if is_sold(order.status) { SeatState::Sold } else { SeatState::Held };
         for seat in &order.seats {
-            let slot = usize::try_from(*seat).ok().and_then(|seat| bytes.get_mut(seat)).ok_or_else(|| outside(seat))?;
-            *slot = state as u8;
+            let slot =
+                usize::try_from(*seat).ok().and_then(|seat| states.get_mut(seat)).ok_or_else(|| outside(seat))?;
+            *slot = state;
         }
+    }
+    let mut bytes: Vec<u8> = states.iter().map(|state| SeatByte::new(*state, 0).0).collect();
+    for (seat, number) in kept {
+        let slot = bytes.get_mut(*seat as usize).ok_or_else(|| outside(seat))?;
+        *slot = SeatByte::new(SeatByte(*slot).state(), *number).0;
     }
     Ok(bytes)
 }
 
-fn is_sold(status: OrderStatus) -> bool {
+pub(super) fn is_sold(status: OrderStatus) -> bool {
     matches!(status, OrderStatus::Paid | OrderStatus::Fulfilled)
+}
+
+/// The state of the hold of an open or paid order.
+fn hold_state(status: OrderStatus) -> &'static str {
+    match status {
+        OrderStatus::PendingPayment => "held",
+        OrderStatus::PaymentProcessing => "paying",
+        _ => "sold",
+    }
+}
+
+/// The record of a hold, from its order. It has no wish: that is not kept in Postgres.
+pub(super) fn record_of(order: &OwningRow) -> String {
+    let csv = order.seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+    let attempt = order.attempt.map(|id| id.simple().to_string()).unwrap_or_default();
+    json!({ "a": order.account.simple(), "s": csv, "n": order.seats.len(), "v": order.price_version,
+            "c": order.created.0, "x": order.expires.0, "o": order.expires.0, "st": hold_state(order.status),
+            "t": attempt })
+    .to_string()
 }
 
 /// Held and sold seats of each section must be as many as its claims: a state that does not add up is
@@ -193,16 +220,8 @@ async fn stage(
     let mut counts: HashMap<String, (usize, String)> = HashMap::new();
     for order in owning {
         let (id, account) = (order.id.simple(), order.account.simple());
-        let state = match order.status {
-            OrderStatus::PendingPayment => "held",
-            OrderStatus::PaymentProcessing => "paying",
-            _ => "sold",
-        };
-        let csv = order.seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-        let attempt = order.attempt.map(|id| id.simple().to_string()).unwrap_or_default();
-        let record = json!({ "a": account, "s": csv, "n": order.seats.len(), "v": order.price_version, "c": order.created.0,
-                             "x": order.expires.0, "o": order.expires.0, "st": state, "t": attempt });
-        pipe.hset(holds, &id, record.to_string()).ignore();
+        let state = hold_state(order.status);
+        pipe.hset(holds, &id, record_of(order)).ignore();
         for seat in &order.seats {
             pipe.hset(owner, seat, &id).ignore();
         }

@@ -3,7 +3,7 @@
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::mail::{MAIL, Mail};
-use crate::postgres::{attempts, inbox, orders, outbox, refunds};
+use crate::postgres::{attempts, inbox, log, orders, outbox, refunds};
 use crate::redis::ShortAnswer;
 use domain::order::OrderStatus;
 use futures::StreamExt as _;
@@ -135,8 +135,7 @@ async fn confirm_step(backend: &Arc<Backend>) -> Result<bool> {
                 // Paid, and Redis has no such hold: the state is wrong and must be built again.
                 metrics::counter!("stararena_seats_out_of_step_total").increment(1);
                 tracing::error!(%order, word, "a paid order has no hold: the state of the sale is built again");
-                let mut connection = backend.seats.connection();
-                redis::cmd("DEL").arg(sale.keys.epoch()).query_async::<i64>(&mut connection).await?;
+                backend.seats.distrust(&sale.keys).await?;
             }
         }
     }
@@ -230,5 +229,6 @@ async fn outbox_step(backend: &Arc<Backend>) -> Result<bool> {
 async fn gauges_step(backend: &Arc<Backend>) -> Result<bool> {
     metrics::gauge!("stararena_outbox_waiting").set(outbox::waiting(&backend.pg).await? as f64);
     metrics::gauge!("stararena_inbox_waiting").set(inbox::waiting(&backend.pg).await? as f64);
+    metrics::gauge!("stararena_log_entries_set_aside").set(log::set_aside_waiting(&backend.pg).await? as f64);
     Ok(false)
 }

@@ -1,6 +1,6 @@
 //! One leader for the duties over logs and queues. An advisory lock chooses it, a term fences it.
 
-use super::{AFTER_SALE_MS, door::Door, guardian, sweeper, writer};
+use super::{AFTER_SALE_MS, door::Door, guardian, reconciler, sweeper, writer};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::postgres::{catalog, leaders};
@@ -76,6 +76,7 @@ async fn run_sale(backend: Arc<Backend>, id: PerformanceId, term: i64, stop: Can
         guardian::guard(&backend, id, &stop),
         writer::write(&backend, id, &stop),
         sweeper::sweep(&backend, id, &stop),
+        reconciler::keep(&backend, id, &stop),
         Door::new(id, term).keep(&backend, &stop),
     );
 }

@@ -1,14 +1,19 @@
 //! The order writer: reads one performance's log in order and commits rows with the new position.
 //!
 //! The position moves in the same transaction as the rows, under the condition that neither it nor
-//! the epoch changed: each entry takes effect once, in order, whoever writes.
+//! the epoch changed: each entry takes effect once, in order, whoever writes. An entry that can't be
+//! written is set aside with its evidence, in such a transaction too, so that one bad entry never
+//! holds up the others; many at once are no accident of an entry, and stop the writer instead.
+
+mod fold;
 
 use crate::backend::Backend;
 use crate::catalog::Sale;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::postgres::log as rows;
-use crate::redis::{LogEntry, read_log};
-use domain::PerformanceId;
+use crate::redis::{LogEntry, ShortAnswer, read_log};
+use domain::{Millis, OrderId, PerformanceId};
+use fold::{Folded, fold, understand};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,14 +32,9 @@ const TRIM_EVERY: u64 = 1_000;
 /// Most batches that a rebuild waits for; a log that is longer than this was not being written.
 const DRAIN_BATCHES_MAX: usize = 200;
 
-/// What a batch of entries comes to.
-#[derive(Debug, Default)]
-struct Folded {
-    ended: Vec<Uuid>,
-    orders: rows::NewOrders,
-    entered: HashMap<Uuid, (String, i64, i64)>,
-    left: HashSet<Uuid>,
-}
+/// Most entries of one batch that are set aside. More are a fault of ours or of the database: nothing
+/// moves then, holding is refused as soon as the log is too far behind, and the log keeps everything.
+const SET_ASIDE_MAX: usize = 20;
 
 /// Writes until stopped.
 pub(super) async fn write(backend: &Arc<Backend>, id: PerformanceId, stop: &CancellationToken) {
@@ -59,6 +59,8 @@ async fn write_epoch(backend: &Arc<Backend>, id: PerformanceId, stop: &Cancellat
     let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
     let mut connection =
         redis::Client::open(backend.redis_url.as_str())?.get_multiplexed_async_connection_with_config(&config).await?;
+    // A writer before this one may have died between its commit and its note.
+    note_written(backend, &sale, &position).await?;
     let mut since_trim = 0;
     while !stop.is_cancelled() {
         let standing: Option<i64> = redis::cmd("GET").arg(sale.keys.epoch()).query_async(&mut connection).await?;
@@ -74,13 +76,13 @@ async fn write_epoch(backend: &Arc<Backend>, id: PerformanceId, stop: &Cancellat
         let Some(last) = entries.last().map(|entry| entry.id.clone()) else { continue };
         let started = Instant::now();
         let count = entries.len() as u64;
-        if !commit(backend, &sale, &position, &last, fold(&entries)).await? {
+        if !take(backend, &sale, &position, &entries).await? {
             // Another writer moved the position, or the epoch rose: begin again from what is stored.
             return Ok(());
         }
+        note_written(backend, &sale, &last).await?;
         metrics::counter!("stararena_log_entries_written_total").increment(count);
         metrics::histogram!("stararena_writer_batch_seconds").record(started.elapsed().as_secs_f64());
-        note_lag(&last, backend.seats.time().await?.0);
         position = last;
         since_trim += count;
         if since_trim >= TRIM_EVERY {
@@ -99,17 +101,19 @@ pub(super) async fn drain(backend: &Arc<Backend>, id: PerformanceId) -> Result<(
     for _ in 0..DRAIN_BATCHES_MAX {
         let Some((epoch, position)) = rows::position(&backend.pg, id).await? else { return Ok(()) };
         let entries = read_log(&mut connection, &sale.keys, &position, None).await?;
-        let Some(last) = entries.last().filter(|_| epoch == sale.row.epoch) else { return Ok(()) };
-        commit(backend, &sale, &position, &last.id, fold(&entries)).await?;
+        if entries.is_empty() || epoch != sale.row.epoch {
+            return Ok(());
+        }
+        take(backend, &sale, &position, &entries).await?;
     }
     Ok(())
 }
 
-/// How far the written position is behind Redis's clock, once a batch is committed.
-#[expect(clippy::cast_precision_loss, reason = "a lag in milliseconds is far below 2^52")]
-fn note_lag(last: &str, now_ms: i64) {
-    if let Some(at) = domain::live::LogPosition::parse(last).and_then(|at| i64::try_from(at.ms).ok()) {
-        metrics::gauge!("stararena_writer_lag_seconds").set((now_ms - at).max(0) as f64 / 1000.0);
+/// Tells the scripts how far the log is written: they refuse to hold when it is too far behind.
+async fn note_written(backend: &Backend, sale: &Sale, position: &str) -> Result<()> {
+    match backend.seats.written(&sale.keys, sale.row.epoch, position).await? {
+        ShortAnswer::Done | ShortAnswer::Again | ShortAnswer::Rebuilding => Ok(()),
+        ShortAnswer::No(word, _) => Err(Error::Broken(format!("written.lua answered {word}"))),
     }
 }
 
@@ -129,55 +133,95 @@ async fn trim(connection: &mut redis::aio::MultiplexedConnection, sale: &Sale, p
     Ok(())
 }
 
-/// Folds entries in their order: a hold that ended within the batch never claims its seats.
-fn fold(entries: &[LogEntry]) -> Folded {
-    let mut folded = Folded::default();
-    let mut index: HashMap<Uuid, usize> = HashMap::new();
-    for entry in entries {
-        for ended in entry.field("e").split(',').filter_map(|id| Uuid::parse_str(id).ok()) {
-            folded.ended.push(ended);
-            if let Some(at) = index.get(&ended) {
-                folded.orders.open[*at] = false;
-            }
-        }
-        let account = Uuid::parse_str(entry.field("a")).ok();
-        match (entry.field("t"), account) {
-            ("hold", Some(account)) => {
-                let Ok(id) = Uuid::parse_str(entry.field("h")) else { continue };
-                index.insert(id, folded.orders.ids.len());
-                add_order(&mut folded.orders, id, account, entry);
-            }
-            ("enter", Some(account)) => {
-                let number = |name: &str| entry.field(name).parse().unwrap_or(0);
-                folded.left.remove(&account);
-                folded.entered.insert(account, (entry.field("n").to_owned(), number("c"), number("x")));
-            }
-            ("sold" | "leave", Some(account)) => {
-                folded.left.insert(account);
-            }
-            _ => {}
-        }
-    }
-    folded.ended.sort_unstable();
-    folded.ended.dedup();
-    folded
+/// Why a batch was not committed.
+enum Refused {
+    /// Postgres says no to what an entry says: again would not help.
+    Data(String),
+    /// Anything else.
+    Fault(Error),
 }
 
-fn add_order(orders: &mut rows::NewOrders, id: Uuid, account: Uuid, entry: &LogEntry) {
-    orders.ids.push(id);
-    orders.accounts.push(account);
-    orders.open.push(true);
-    orders.price_versions.push(entry.field("v").parse().unwrap_or(0));
-    orders.created.push(entry.field("c").parse().unwrap_or(0));
-    orders.expires.push(entry.field("x").parse().unwrap_or(0));
-    for seat in entry.field("s").split(',').filter_map(|seat| seat.parse().ok()) {
-        orders.item_orders.push(id);
-        orders.item_seats.push(seat);
+impl From<sqlx::Error> for Refused {
+    fn from(error: sqlx::Error) -> Self {
+        // Class 22: data exception; class 23: violated constraint. Everything else may pass.
+        let code = error.as_database_error().and_then(|e| e.code());
+        if code.is_some_and(|code| code.starts_with("22") || code.starts_with("23")) {
+            Self::Data(error.to_string())
+        } else {
+            Self::Fault(error.into())
+        }
     }
+}
+
+/// Commits entries that follow `from`: all in one transaction, or, where one of them can't be written,
+/// each by itself. `false` when the position or the epoch is not what it was.
+async fn take(backend: &Arc<Backend>, sale: &Sale, from: &str, entries: &[LogEntry]) -> Result<bool> {
+    let Some(last) = entries.last() else { return Ok(true) };
+    let whole: std::result::Result<Vec<_>, String> = entries.iter().map(understand).collect();
+    if let Ok(understood) = whole {
+        match commit(backend, sale, from, &last.id, fold(understood)).await {
+            Ok(moved) => return Ok(moved),
+            Err(Refused::Fault(error)) => return Err(error),
+            Err(Refused::Data(_)) => {}
+        }
+    }
+    let (mut from, mut set_aside) = (from.to_owned(), 0);
+    for entry in entries {
+        let outcome = match understand(entry) {
+            Ok(understood) => commit(backend, sale, &from, &entry.id, fold([understood])).await,
+            Err(why) => Err(Refused::Data(why)),
+        };
+        let moved = match outcome {
+            Ok(moved) => moved,
+            Err(Refused::Fault(error)) => return Err(error),
+            Err(Refused::Data(why)) if set_aside < SET_ASIDE_MAX => {
+                set_aside += 1;
+                put_aside(backend, sale, &from, entry, &why).await?
+            }
+            Err(Refused::Data(why)) => {
+                return Err(Error::Broken(format!("too many entries can't be written, the last one because {why}")));
+            }
+        };
+        if !moved {
+            return Ok(false);
+        }
+        from.clone_from(&entry.id);
+    }
+    Ok(true)
+}
+
+/// Moves past an entry that can't be written: its evidence is kept, the holds that it ended end, and a
+/// hold that it would have made is given back, since it could never be paid.
+async fn put_aside(backend: &Arc<Backend>, sale: &Sale, from: &str, entry: &LogEntry, why: &str) -> Result<bool> {
+    let (id, now) = (sale.id(), backend.now());
+    let mut tx = backend.pg.begin().await?;
+    if !rows::advance(&mut *tx, id, sale.row.epoch, from, &entry.id).await? {
+        tx.rollback().await?;
+        return Ok(false);
+    }
+    rows::set_aside(&mut *tx, id, sale.row.epoch, &entry.id, &entry.to_json(), why, now).await?;
+    if let Some(ended) = fold::ended(entry).filter(|ended| !ended.is_empty()) {
+        rows::close_ended(&mut tx, &ended, now).await?;
+    }
+    tx.commit().await?;
+    metrics::counter!("stararena_log_entries_set_aside_total").increment(1);
+    tracing::error!(%id, position = entry.id, why, "an entry of the log can't be written and was set aside");
+    if let Ok(hold) = entry.field("h").parse::<OrderId>() {
+        if entry.field("t") == "hold" {
+            backend.seats.finish(&sale.keys, sale.row.epoch, hold).await?;
+        }
+    }
+    Ok(true)
 }
 
 /// Commits a batch: `false` when the position or the epoch is not what it was.
-async fn commit(backend: &Arc<Backend>, sale: &Sale, from: &str, to: &str, folded: Folded) -> Result<bool> {
+async fn commit(
+    backend: &Arc<Backend>,
+    sale: &Sale,
+    from: &str,
+    to: &str,
+    folded: Folded,
+) -> std::result::Result<bool, Refused> {
     let (id, now) = (sale.id(), backend.now());
     let mut tx = backend.pg.begin().await?;
     if !rows::advance(&mut *tx, id, sale.row.epoch, from, to).await? {
@@ -187,31 +231,44 @@ async fn commit(backend: &Arc<Backend>, sale: &Sale, from: &str, to: &str, folde
     if !folded.ended.is_empty() {
         rows::close_ended(&mut tx, &folded.ended, now).await?;
     }
-    let refused = if folded.orders.ids.is_empty() {
-        Vec::new()
-    } else {
-        rows::insert_orders(&mut tx, id, &folded.orders, now).await?
-    };
-    if !folded.entered.is_empty() {
-        let (mut accounts, mut nonces, mut entered, mut expires) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for (account, (nonce, at, until)) in folded.entered {
-            accounts.push(account);
-            nonces.push(nonce);
-            entered.push(at);
-            expires.push(until);
+    let mut refused = Vec::new();
+    if !folded.orders.ids.is_empty() {
+        refused = rows::insert_orders(&mut tx, id, &folded.orders, now).await?;
+        if let Some(order) = rows::incomplete(&mut *tx, &folded.orders).await? {
+            return Err(Refused::Data(format!("order {order} names a seat that is not in the plan or has no price")));
         }
-        rows::insert_admissions(&mut tx, id, &accounts, &nonces, &entered, &expires).await?;
     }
-    if !folded.left.is_empty() {
-        let left: Vec<Uuid> = folded.left.into_iter().collect();
-        rows::end_admissions(&mut tx, id, &left, now).await?;
-    }
+    write_visits(&mut tx, id, folded.entered, folded.left, now).await?;
     tx.commit().await?;
     if !refused.is_empty() {
         metrics::counter!("stararena_holds_refused_total").increment(refused.len() as u64);
         tracing::error!(%id, count = refused.len(), "holds were refused by the arbiter: the seats are built again");
         // Redis gave seats away that are another's: nothing it says can be trusted until it is rebuilt.
-        redis::cmd("DEL").arg(sale.keys.epoch()).query_async::<i64>(&mut backend.seats.connection()).await?;
+        backend.seats.distrust(&sale.keys).await.map_err(Refused::Fault)?;
     }
     Ok(true)
+}
+
+async fn write_visits(
+    tx: &mut sqlx::PgConnection,
+    id: PerformanceId,
+    entered: HashMap<Uuid, (String, i64, i64)>,
+    left: HashSet<Uuid>,
+    now: Millis,
+) -> std::result::Result<(), Refused> {
+    if !entered.is_empty() {
+        let (mut accounts, mut nonces, mut at, mut expires) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for (account, (nonce, since, until)) in entered {
+            accounts.push(account);
+            nonces.push(nonce);
+            at.push(since);
+            expires.push(until);
+        }
+        rows::insert_admissions(tx, id, &accounts, &nonces, &at, &expires).await?;
+    }
+    if !left.is_empty() {
+        let left: Vec<Uuid> = left.into_iter().collect();
+        rows::end_admissions(tx, id, &left, now).await?;
+    }
+    Ok(())
 }

@@ -45,18 +45,31 @@ local function set_held_by(account, count, open)
   end
 end
 
-local function set_seats(csv, byte, delta)
-  for seat in string.gmatch(csv, '%d+') do
-    redis.call('SETRANGE', SEATS, tonumber(seat), string.char(byte))
-    delta[#delta + 1] = seat .. ':' .. byte
-  end
+-- A seat's byte: its state in the low two bits (0 available, 1 held, 2 sold, 3 blocked), the number of
+-- its allocation in the upper six (0 for none).
+local function byte_of(no)
+  return string.byte(redis.call('GETRANGE', SEATS, no, no))
+end
+
+local function set_byte(no, byte, delta)
+  redis.call('SETRANGE', SEATS, no, string.char(byte))
+  delta[#delta + 1] = no .. ':' .. byte
+end
+
+-- Gives a seat another state; it stays in its allocation.
+local function set_state(no, state, delta)
+  local was = byte_of(no)
+  set_byte(no, was - was % 4 + state, delta)
 end
 
 -- Ends a hold: its seats go back, its account's count falls, a tombstone stays.
+-- A seat that another hold owns meanwhile is not touched: that never happens, and must not spread.
 local function end_hold(id, rec, now, delta)
-  set_seats(rec.s, 0, delta)
   for seat in string.gmatch(rec.s, '%d+') do
-    redis.call('HDEL', OWNER, seat)
+    if redis.call('HGET', OWNER, seat) == id then
+      set_state(tonumber(seat), 0, delta)
+      redis.call('HDEL', OWNER, seat)
+    end
   end
   redis.call('ZREM', EXPIRY, id)
   local count, open = held_by(rec.a)

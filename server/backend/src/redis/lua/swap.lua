@@ -15,5 +15,6 @@ for i = 2, 11 do
   end
 end
 redis.call('XADD', LOG, '*', 't', 'rebuilt', 'e', '', 'd', '')
+redis.call('HSET', META, 'written', '0-0')
 redis.call('SET', EPOCH, ARGV[1])
 return { 'ok' }
