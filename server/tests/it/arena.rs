@@ -2,11 +2,16 @@
 //! looking, and, where a test asks for them, the provider and the server as processes.
 
 pub(crate) mod cluster;
+pub(crate) mod crowd;
 mod fan;
+mod house;
 pub(crate) mod http;
+pub(crate) mod journal;
 mod member;
+mod parts;
 mod process;
 pub(crate) mod provider;
+pub(crate) mod shop;
 mod stores;
 pub(crate) mod upload;
 
@@ -104,6 +109,10 @@ pub(crate) struct Arena {
     /// The payment provider, in tests that pay.
     provider: Option<Provider>,
     server: Option<Server>,
+    /// What the server's process is: `all`, or `serve` beside workers of their own.
+    role: &'static str,
+    /// Workers as processes, by number; none where one was killed.
+    crew: Vec<Option<Server>>,
     workers: Option<Workers>,
     settings: HashMap<String, String>,
     client: reqwest::Client,
@@ -167,6 +176,8 @@ impl Arena {
             origin,
             provider,
             server: None,
+            role: "all",
+            crew: Vec::new(),
             workers: None,
             settings,
             client,
@@ -207,7 +218,7 @@ impl Arena {
         let log = self.scratch.0.join("server.log");
         let mut settings = self.settings.clone();
         settings.extend(further.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        self.server = Some(Server::start(&settings, &log).await);
+        self.server = Some(Server::start(self.role, &settings, &log).await);
     }
 
     /// Kills the server as a power cut would.
@@ -296,7 +307,7 @@ impl Arena {
 
     /// Checks I1 to I5 in both stores, an empty outbox and inbox, and the orderly end of every process.
     pub(crate) async fn finish(mut self) {
-        if self.server.is_none() && self.workers.is_none() {
+        if self.workers.is_none() && self.crew.is_empty() && (self.server.is_none() || self.role == "serve") {
             self.start_workers();
         }
         eventually!(
@@ -315,6 +326,9 @@ impl Arena {
         }
         if let Some(server) = self.server.take() {
             server.stop().await;
+        }
+        for worker in self.crew.drain(..).flatten() {
+            worker.stop().await;
         }
         if let Some(workers) = self.workers.take() {
             workers.stop().await;
