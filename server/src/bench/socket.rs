@@ -120,8 +120,8 @@ impl Socket {
         let reading = async {
             loop {
                 let found = self.read().await?;
-                if found.frames > 0 {
-                    return Ok(found.bytes / found.frames);
+                if let Some(each) = found.bytes.checked_div(found.frames) {
+                    return Ok(each);
                 }
             }
         };

@@ -66,7 +66,7 @@ async fn the_sale_survives(victim: Victim, seed: u64) {
     }
     let journal = crowd.end().await;
     eventually!(RECOVERY, "the seats can be read", arena.backend.watch(arena.performance).await.is_ok());
-    println!("{victim:?}: {} holds; {:?}", journal.told.len(), journal.outcomes);
+    eprintln!("{victim:?}: {} holds; {:?}", journal.told.len(), journal.outcomes);
     let lost = match victim {
         // A lease may go with Redis before it is written; nothing else may go with anything.
         Victim::Redis | Victim::RedisAndItsFile => journal.unwritten(&arena).await,
@@ -129,7 +129,7 @@ async fn a_worker_that_stands_still_is_replaced_and_when_it_wakes_up_it_writes_n
     }
     assert!(arena.terms().await > first, "nobody took over");
     let journal = crowd.end().await;
-    println!("{} holds; {:?}", journal.told.len(), journal.outcomes);
+    eprintln!("{} holds; {:?}", journal.told.len(), journal.outcomes);
     journal.assert_written_once_each(&arena).await;
     journal.assert_no_seat_told_twice(&HashSet::new());
     journal.assert_no_payment_lost(&arena).await;
@@ -154,7 +154,7 @@ async fn leaders_cut_off_again_and_again_hand_the_log_over_without_a_gap_or_a_do
     orders_are_written(&arena).await;
     let ended = Instant::now();
     let journal = crowd.end().await;
-    println!("{} holds, {:?} to end; {:?}", journal.told.len(), ended.elapsed(), journal.outcomes);
+    eprintln!("{} holds, {:?} to end; {:?}", journal.told.len(), ended.elapsed(), journal.outcomes);
     journal.assert_written_once_each(&arena).await;
     journal.assert_no_seat_told_twice(&HashSet::new());
     journal.assert_no_payment_lost(&arena).await;

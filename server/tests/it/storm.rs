@@ -16,7 +16,7 @@ fn setup(hold_ttl_ms: i64) -> Setup {
 
 /// The judgement that every storm ends with.
 async fn judge(arena: Arena, journal: &Journal, lost: &HashSet<domain::OrderId>) {
-    println!("{} holds; {:?}", journal.told.len(), journal.outcomes);
+    eprintln!("{} holds; {:?}", journal.told.len(), journal.outcomes);
     journal.assert_no_seat_told_twice(lost);
     journal.assert_no_payment_lost(&arena).await;
     arena.assert_every_seat_is_sold_or_holdable(HOUSE, LIMIT as usize).await;

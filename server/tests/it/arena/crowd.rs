@@ -122,7 +122,7 @@ impl Crowd {
 
     /// Fails with a fan's own words if one has failed already.
     pub(crate) fn check(&mut self) {
-        while let Some(ended) = self.fans.try_join_next() {
+        if let Some(ended) = self.fans.try_join_next() {
             ended.unwrap();
             panic!("a fan went home before the end");
         }
