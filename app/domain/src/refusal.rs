@@ -72,6 +72,8 @@ codes! {
     AreaFull = "area_full", 409;
     /// There is no such seat in this performance.
     UnknownSeat = "unknown_seat", 404;
+    /// The code opens nothing here: there is no such one, or it was revoked or used up.
+    CodeInvalid = "code_invalid", 404;
     /// The seat is not for sale here: blocked, or without a price.
     SeatNotForSale = "seat_not_for_sale", 409;
     /// More seats than one account may have.

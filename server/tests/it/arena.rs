@@ -3,6 +3,7 @@
 
 mod fan;
 pub(crate) mod http;
+mod kept;
 mod member;
 mod process;
 pub(crate) mod provider;
@@ -11,6 +12,7 @@ pub(crate) mod upload;
 
 pub(crate) use fan::Fan;
 pub(crate) use http::Reply;
+pub(crate) use kept::{kept_from, seat_set};
 pub(crate) use member::ORGANIZATION;
 pub(crate) use process::{program, run_to_end};
 pub(crate) use provider::Provider;

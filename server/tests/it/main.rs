@@ -16,8 +16,10 @@ macro_rules! eventually {
 }
 
 mod accounts;
+mod allocations;
 mod arena;
 mod clocks;
+mod codes;
 mod desk;
 mod edge;
 mod faults;

@@ -38,6 +38,7 @@ pub(super) fn spawn_all(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, stop: &
     job!("overdue", query, overdue_step);
     job!("refund", query, refund_step);
     job!("outbox", outbox, outbox_step);
+    job!("kept seats", query, kept_step);
     job!("gauges", query, gauges_step);
 }
 
@@ -226,6 +227,14 @@ async fn outbox_step(backend: &Arc<Backend>) -> Result<bool> {
 
 /// Queue lengths that alarms look at.
 #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
+/// Kept seats whose time has come, and accessible ones that nobody else can be waiting for.
+async fn kept_step(backend: &Arc<Backend>) -> Result<bool> {
+    backend.release_due(ROWS_MAX).await?;
+    backend.release_sold_out().await?;
+    // What could not be released now waits for the next look: it would fail again at once.
+    Ok(false)
+}
+
 async fn gauges_step(backend: &Arc<Backend>) -> Result<bool> {
     metrics::gauge!("stararena_outbox_waiting").set(outbox::waiting(&backend.pg).await? as f64);
     metrics::gauge!("stararena_inbox_waiting").set(inbox::waiting(&backend.pg).await? as f64);
