@@ -108,7 +108,7 @@ impl Backend {
         tokio::time::timeout(REDIS_TIMEOUT, self.move_kept_bytes(sale, epoch, &plan)).await.map_err(|_| {
             Refusal::new(Code::Unavailable, "the seats can't be reached right now; try the same again")
         })??;
-        self.fault("allocation.between");
+        self.fault("between-allocating");
         tx.commit().await?;
         Ok(())
     }
