@@ -2,7 +2,7 @@
 //! when they are due, whatever dies meanwhile.
 
 use crate::arena::provider::GOOD_CARD;
-use crate::arena::{Arena, SOON, Setup, seat_set as set, seats};
+use crate::arena::{Arena, ORGANIZATION, SOON, Setup, program, run_to_end, seat_set as set, seats};
 use domain::account::Role;
 use domain::allocation::AllocationKind::{Channel, House, Presale};
 use domain::hold::{ALLOCATIONS_MAX, SeatByte, SeatState};
@@ -293,5 +293,42 @@ async fn killed_between_the_stores_both_agree_again() {
     eventually!(SOON, "they are kept again", arena.byte(10).await == (SeatState::Available, 1));
     arena.call(Some(&owner), "organizer-allocation-release", &release).await.ok::<()>();
     assert_eq!(arena.byte(10).await, (SeatState::Available, 0));
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn seats_are_kept_and_released_by_command() {
+    let arena = Arena::bare(Setup::default()).await;
+    let fan = arena.one_inside().await;
+    let id = arena.performance.to_string();
+    let run = async |args: &[&str]| {
+        let mut command = program(arena.settings());
+        command.args(["performance", args[0], id.as_str()]).args(&args[1..]).args(["--organization", ORGANIZATION]);
+        run_to_end(command).await
+    };
+    let keep = ["allocate", "--name", "Fan club", "--kind", "presale", "--seats", "1-3,7"];
+    let with = |further: &[&'static str]| keep.iter().copied().chain(further.iter().copied()).collect::<Vec<_>>();
+    for (bad, why) in
+        [(["--code", "SHORT"], "code"), (["--release-at", "soon"], "--release-at"), (["--seats", "3-1"], "--seats")]
+    {
+        let bad = if bad[0] == "--seats" {
+            vec!["allocate", "--name", "A", "--kind", "house", bad[0], bad[1]]
+        } else {
+            with(&bad)
+        };
+        let (code, _, error) = run(&bad).await;
+        assert!(code != Some(0) && error.contains(why), "{bad:?}: {error}");
+    }
+    assert_eq!(arena.count("select count(*) from allocations").await, 0, "nothing was kept");
+    let (code, out, error) = run(&with(&["--release-at", "+60", "--code", "auto", "--code", "club 2027"])).await;
+    assert_eq!(code, Some(0), "{error}");
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!((lines.len(), lines[2]), (3, "club 2027"), "{out}");
+    assert_eq!(arena.byte(7).await, (SeatState::Available, 1));
+    assert_eq!(arena.enter_code(&fan, lines[1], 1).await, Ok(()), "the code that was made");
+    assert!(arena.take(&fan, &[1, 2], "a").await.is_ok());
+    let (code, _, error) = run(&["release", "--allocation", "Fan club"]).await;
+    assert_eq!(code, Some(0), "{error}");
+    assert_eq!((arena.byte(7).await, arena.byte(1).await), ((SeatState::Available, 0), (SeatState::Held, 0)));
     arena.finish().await;
 }

@@ -225,8 +225,6 @@ async fn outbox_step(backend: &Arc<Backend>) -> Result<bool> {
     Ok(!due.is_empty())
 }
 
-/// Queue lengths that alarms look at.
-#[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
 /// Kept seats whose time has come, and accessible ones that nobody else can be waiting for.
 async fn kept_step(backend: &Arc<Backend>) -> Result<bool> {
     backend.release_due(ROWS_MAX).await?;
@@ -235,6 +233,8 @@ async fn kept_step(backend: &Arc<Backend>) -> Result<bool> {
     Ok(false)
 }
 
+/// Queue lengths that alarms look at.
+#[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
 async fn gauges_step(backend: &Arc<Backend>) -> Result<bool> {
     metrics::gauge!("stararena_outbox_waiting").set(outbox::waiting(&backend.pg).await? as f64);
     metrics::gauge!("stararena_inbox_waiting").set(inbox::waiting(&backend.pg).await? as f64);
