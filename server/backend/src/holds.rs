@@ -87,7 +87,7 @@ impl Backend {
             let area = request.areas.get(at).map(|wish| wish.area);
             return Err(Error::Refused(area_full(&sale, area, left)));
         }
-        Ok(self.held(&sale, id, answer).await?)
+        self.held(&sale, id, answer).await
     }
 
     /// One call of the script, and once more where the first answer was out of date.

@@ -206,10 +206,8 @@ async fn put_aside(backend: &Arc<Backend>, sale: &Sale, from: &str, entry: &LogE
     tx.commit().await?;
     metrics::counter!("stararena_log_entries_set_aside_total").increment(1);
     tracing::error!(%id, position = entry.id, why, "an entry of the log can't be written and was set aside");
-    if let Ok(hold) = entry.field("h").parse::<OrderId>() {
-        if entry.field("t") == "hold" {
-            backend.seats.finish(&sale.keys, sale.row.epoch, hold).await?;
-        }
+    if let Some(hold) = entry.field("h").parse::<OrderId>().ok().filter(|_| entry.field("t") == "hold") {
+        backend.seats.finish(&sale.keys, sale.row.epoch, hold).await?;
     }
     Ok(true)
 }
