@@ -4,6 +4,7 @@ use crate::backend::Backend;
 use crate::error::{Error, Result, not_found};
 use crate::postgres::{catalog as rows, plans, publishing};
 use crate::redis::Keys;
+use domain::account::Session;
 use domain::catalog::{
     EventCard, EventView, ListRow, ListSeat, ListSection, PerformanceRow, PerformanceView, PriceZone, SeatList,
 };
@@ -297,9 +298,23 @@ impl Backend {
     /// # Errors
     /// `not_found`; `unavailable` while the seats are being rebuilt.
     pub async fn seat_list(self: &Arc<Self>, id: PerformanceId, chosen: Option<u16>) -> Result<SeatList> {
+        self.seat_list_for(None, id, chosen).await
+    }
+
+    /// [`Backend::seat_list`] for a fan, with the kept seats that are open to them.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn seat_list_for(
+        self: &Arc<Self>,
+        session: Option<&Session>,
+        id: PerformanceId,
+        chosen: Option<u16>,
+    ) -> Result<SeatList> {
         let sale = self.sale(id).await?;
+        let opened = self.opened_free(session, id).await?;
         let states = self.seat_states(&sale).await?;
-        let available = |no: usize| states.get(no) == Some(&SeatState::Available);
+        let available = |no: usize| states.get(no) == Some(&SeatState::Available) || opened.contains(&no);
         let mut sections: Vec<ListSection> = Vec::new();
         let mut rows: Vec<(i32, ListRow)> = Vec::new();
         for (no, seat) in sale.seats.seats.iter().enumerate() {
@@ -331,6 +346,7 @@ impl Backend {
                     category: seat.category,
                     available: available(no) && price.is_some(),
                     accessible: seat.accessible,
+                    kept: opened.contains(&no),
                 };
                 let same = |(no, row): &(i32, ListRow)| *no == seat.row_no && row.standing == seat.standing;
                 if !rows.last().is_some_and(same) {

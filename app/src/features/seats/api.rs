@@ -25,7 +25,8 @@ pub async fn seat_list(
     section: Option<u16>,
 ) -> Result<catalog::SeatList, AppError> {
     use crate::context;
-    Ok(context::backend()?.seat_list(id, section).await?)
+    let session = context::session().ok();
+    Ok(context::backend()?.seat_list_for(session.as_ref(), id, section).await?)
 }
 
 /// Holds seats, all or none. The same key and seats again give the same hold.

@@ -13,6 +13,7 @@ use crate::seatmap::house::House;
 use crate::seatmap::scene::{Happened, Scene};
 use crate::seatmap::words;
 use crate::seatmap::zones::Zones;
+use domain::allocation::Openings;
 use domain::catalog::PerformanceView;
 use domain::hold::Held;
 use domain::ids::join_seats;
@@ -42,6 +43,8 @@ pub struct Room {
     pub notice: RwSignal<Option<Notice>>,
     /// Whether a request of this page is under way.
     pub busy: RwSignal<bool>,
+    /// Kept seats, as far as they concern this fan.
+    pub openings: RwSignal<Openings>,
 }
 
 impl Room {
@@ -57,6 +60,7 @@ impl Room {
             own: RwSignal::new(None),
             notice: RwSignal::new(None),
             busy: RwSignal::new(false),
+            openings: RwSignal::new(Openings::default()),
         }
     }
 
