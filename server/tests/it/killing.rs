@@ -42,6 +42,12 @@ async fn sale(workers: usize) -> Arena {
     let setup = Setup { hold_ttl_ms: 4_000, seat_limit: LIMIT, ..Setup::default() }.provider_deadline(4_000, 500);
     let arena = Arena::apart(setup, workers).await;
     arena.keep_open(HOUSE).await;
+    // Each loss of Redis skips numbers of the queue that may have been given: later fans shall not wait for them.
+    sqlx::query("update performances set release_per_min = 100000000 where id = $1")
+        .bind(arena.performance.0)
+        .execute(&arena.pg)
+        .await
+        .unwrap();
     arena
 }
 
