@@ -22,6 +22,8 @@ mod postgres;
 mod queue;
 mod redis;
 mod seeding;
+#[cfg(test)]
+mod simulation;
 mod tickets;
 mod work;
 

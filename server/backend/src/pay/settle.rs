@@ -165,7 +165,7 @@ impl Backend {
     }
 
     /// The money is ours: the order is paid, or, where it owns no seats any more, all of it goes back.
-    async fn captured(self: &Arc<Self>, attempt: &AttemptRow) -> Result<()> {
+    pub(crate) async fn captured(self: &Arc<Self>, attempt: &AttemptRow) -> Result<()> {
         for _ in 0..5 {
             let Some(order) = orders::one(&self.pg, attempt.order).await? else {
                 return Err(Error::Broken(format!("attempt {} has no order", attempt.id)));
@@ -230,7 +230,7 @@ impl Backend {
     }
 
     /// The attempt ended without money: the hold runs on for another try, or the order closes.
-    async fn attempt_canceled(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
+    pub(crate) async fn attempt_canceled(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
         let next = match order.status {
             OrderStatus::PaymentProcessing => self.after_failure(order, attempt).await?,
             // The hold may have been extended just before a crash: it runs out again from here on.

@@ -60,8 +60,8 @@ async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
     backend.seats.distrust(&sale.keys).await?;
     let started = Instant::now();
     // Nothing is added from here on: what the log still has was accepted, and goes first.
-    writer::drain(backend, id).await?;
-    rebuild(backend, id, &run).await?;
+    writer::drain(backend, &sale).await?;
+    rebuild(backend, id, sale.row.epoch, &run).await?;
     metrics::counter!("stararena_rebuilds_total").increment(1);
     metrics::histogram!("stararena_rebuild_seconds").record(started.elapsed().as_secs_f64());
     Ok(())
@@ -97,11 +97,12 @@ fn settings(sale: &Sale) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Builds the state of a sale from Postgres and puts it in place in one step.
-async fn rebuild(backend: &Arc<Backend>, id: PerformanceId, run: &str) -> Result<()> {
-    let old = backend.reload_sale(id).await?;
+/// Builds the state of a sale from Postgres and puts it in place in one step. `from` is the epoch whose
+/// log was written to its end: where another guardian has raised it since, that one's state may have
+/// been sold from already, and its log is not ours to drop.
+pub(crate) async fn rebuild(backend: &Arc<Backend>, id: PerformanceId, from: i64, run: &str) -> Result<()> {
     // First in Postgres: from here on no writer of the old epoch can commit.
-    let Some(epoch) = catalog::raise_epoch(&backend.pg, id, old.row.epoch).await? else { return Ok(()) };
+    let Some(epoch) = catalog::raise_epoch(&backend.pg, id, from).await? else { return Ok(()) };
     log::start_epoch(&backend.pg, id, epoch).await?;
     let sale = backend.reload_sale(id).await?;
     let owning = orders::owning(&backend.pg, id).await?;
