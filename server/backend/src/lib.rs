@@ -31,7 +31,7 @@ pub use accounts::{Client, SignedIn};
 pub use audit::Breach;
 pub use backend::Backend;
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use config::{Config, ConfigError, Environment, PspSettings};
+pub use config::{Config, ConfigError, Environment, LiveSettings, PspSettings};
 pub use error::{Error, Result};
 pub use live::Feed;
 pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, StoredPlan};

@@ -33,7 +33,7 @@ mod seats;
 pub(crate) use hold::{AREA_START_MAX, AreaDraw, HoldAnswer, HoldCall};
 pub(crate) use keys::Keys;
 pub(crate) use mending::{HoldRead, SeatMend, Stretch};
-pub(crate) use seats::{LOG_BATCH, LogEntry, PayAnswer, RedisSeats, ShortAnswer, read_log};
+pub(crate) use seats::{LOG_BATCH, LogEntry, PayAnswer, RedisSeats, SeatsRead, ShortAnswer, read_log};
 
 use crate::error::Result;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};

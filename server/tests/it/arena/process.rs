@@ -90,10 +90,25 @@ impl Server {
 
     /// The most memory that it ever had, in KiB, as Linux counts it.
     pub(crate) fn peak_kib(&self) -> u64 {
+        self.status_kib("VmHWM:")
+    }
+
+    /// The memory that it has now, in KiB, as Linux counts it.
+    pub(crate) fn memory_kib(&self) -> u64 {
+        self.status_kib("VmRSS:")
+    }
+
+    fn status_kib(&self, field: &str) -> u64 {
         let pid = self.child.id().unwrap();
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// Asks it to end, as a supervisor does.
+    pub(crate) fn terminate(&self) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id().unwrap()).unwrap());
+        kill(pid, Signal::SIGTERM).unwrap();
     }
 
     /// Ends it as a power cut would.
