@@ -233,15 +233,16 @@ impl Backend {
     pub(crate) async fn attempt_canceled(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
         let next = match order.status {
             OrderStatus::PaymentProcessing => self.after_failure(order, attempt).await?,
-            // The hold may have been extended just before a crash: it runs out again from here on.
-            OrderStatus::PendingPayment => {
-                self.unpay(order, attempt).await?;
-                None
-            }
             _ => None,
         };
+        let pending = order.status == OrderStatus::PendingPayment;
         let mut tx = self.pg.begin().await?;
         if !attempts::set_status(&mut *tx, attempt.id, AttemptStatus::Canceled).await? {
+            return Ok(());
+        }
+        // Pay may be moving this order right now: then the attempt is not over.
+        if pending && !orders::hold_unchanged(&mut *tx, order).await? {
+            tx.rollback().await?;
             return Ok(());
         }
         if let Some((event, expires)) = next {
@@ -254,6 +255,11 @@ impl Backend {
         }
         tx.commit().await?;
         self.wake.release.notify_one();
+        if pending {
+            // The hold may have been extended just before a crash: it runs out again from here on. Not before
+            // the attempt has ended, or a payment that begins now would be one for seats that run out.
+            self.unpay(order, attempt).await?;
+        }
         Ok(())
     }
 
@@ -273,7 +279,7 @@ impl Backend {
         }
     }
 
-    async fn unpay(&self, order: &OrderRow, attempt: &AttemptRow) -> Result<PayAnswer> {
+    pub(super) async fn unpay(&self, order: &OrderRow, attempt: &AttemptRow) -> Result<PayAnswer> {
         let sale = self.sale(order.performance).await?;
         let times = (AFTER_FAILURE_MS, self.hold_cap(&sale));
         self.seats.unpay(&sale.keys, sale.row.epoch, order.id, attempt.id, times).await

@@ -14,7 +14,7 @@
 use super::world::Stores;
 use domain::hold::HoldState;
 use domain::order::OrderStatus;
-use domain::{AccountId, OrderId};
+use domain::{AccountId, AttemptId, OrderId};
 use std::collections::BTreeMap;
 
 /// The store that told something: how often it had lost anything, and whether it had been rebuilt since.
@@ -36,7 +36,7 @@ struct Belief {
     seats: Vec<u32>,
     until: i64,
     /// While a payment runs: its end.
-    paying: Option<i64>,
+    paying: Option<(AttemptId, i64)>,
     paid: bool,
     told: Told,
 }
@@ -52,16 +52,9 @@ impl Beliefs {
     }
 
     /// "Pay until".
-    pub(crate) fn paying(&mut self, hold: OrderId, until: i64) {
+    pub(crate) fn paying(&mut self, hold: OrderId, attempt: AttemptId, until: i64) {
         if let Some(belief) = self.0.get_mut(&hold) {
-            belief.paying = Some(until);
-        }
-    }
-
-    /// The payment ended without money.
-    pub(crate) fn not_paid(&mut self, hold: OrderId) {
-        if let Some(belief) = self.0.get_mut(&hold) {
-            belief.paying = None;
+            belief.paying = Some((attempt, until));
         }
     }
 
@@ -83,11 +76,11 @@ impl Beliefs {
         let mut owners: BTreeMap<u32, OrderId> = BTreeMap::new();
         for (hold, belief) in &self.0 {
             let order = stores.rows.orders.get(hold);
-            if belief.paid {
-                if order.is_none_or(|order| order.status == OrderStatus::Refunded) {
-                    continue;
-                }
-            } else if belief.paying.unwrap_or(belief.until) <= stores.clock {
+            // A refund ends it, also where nobody has told the fan of the payment yet.
+            let over = order.is_some_and(|order| order.status == OrderStatus::Refunded);
+            let runs = |attempt| stores.rows.attempts.get(attempt).is_some_and(|one| one.status.is_open());
+            let until = belief.paying.filter(|(attempt, _)| runs(attempt)).map_or(belief.until, |(_, until)| until);
+            if over || (!belief.paid && until <= stores.clock) {
                 continue;
             }
             let of_store = belief.told == Told { losses: stores.losses, tainted: false };

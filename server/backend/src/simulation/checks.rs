@@ -137,7 +137,10 @@ fn money(stores: &Stores) -> Option<String> {
                     return Some(format!("I2: the order of attempt {number} has its seats and its money"));
                 }
             }
-            (There::Open | There::Authorized, _) => return Some(format!("I2: attempt {number} stays {:?}", payment.state)),
+            // An authorisation that nobody captures lapses by itself; ours must not wait for one.
+            (There::Open | There::Authorized, _) if ours.is_some_and(|one| one.status.is_open()) => {
+                return Some(format!("I2: attempt {number} stays {:?}", payment.state));
+            }
             _ => {}
         }
     }

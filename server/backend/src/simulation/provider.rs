@@ -19,6 +19,8 @@ pub(crate) struct Payment {
     pub(crate) amount: i64,
     /// When the provider stops waiting for the fan, by a clock of its own.
     pub(crate) expires: i64,
+    /// The fan was there.
+    pub(crate) visited: bool,
 }
 
 /// All that the provider knows.
@@ -31,8 +33,20 @@ pub(crate) struct Provider {
 
 impl Provider {
     /// Opens a payment; the same attempt finds the payment that was opened first.
-    pub(crate) fn create(&mut self, attempt: AttemptId, amount: i64, expires: i64) -> There {
-        self.payments.entry(attempt).or_insert(Payment { state: There::Open, amount, expires }).state
+    pub(crate) fn create(&mut self, attempt: AttemptId, amount: i64, expires: i64, now: i64) -> There {
+        // One that is opened after its end can't be paid.
+        let state = if now < expires { There::Open } else { There::Canceled };
+        self.payments.entry(attempt).or_insert(Payment { state, amount, expires, visited: false }).state
+    }
+
+    /// What the fan does there, in time.
+    pub(crate) fn visit(&mut self, attempt: AttemptId, to: There, now: i64) {
+        if let Some(payment) = self.payments.get_mut(&attempt) {
+            payment.visited = true;
+            if payment.state == There::Open && now < payment.expires {
+                payment.state = to;
+            }
+        }
     }
 
     pub(crate) fn find(&self, attempt: AttemptId) -> Option<There> {

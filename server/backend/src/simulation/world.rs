@@ -415,10 +415,13 @@ pub(crate) fn step(world: &Shared, tasks: &mut Vec<Task>) -> bool {
         if world.faults.crashes && world.random.one_in(120) {
             let victim = usize::try_from(world.random.below(tasks.len() as u64)).unwrap_or(0);
             let asleep = world.random.between(0, 1_500);
-            tasks[victim].running = None;
+            // Dropped when the world is free again: its open transaction ends then.
+            let crashed = tasks[victim].running.take();
             tasks[victim].wake = world.now + asleep;
             world.current.clone_from(&tasks[victim].name);
             world.say(|_| "crashes".to_owned());
+            drop(world);
+            drop(crashed);
             return true;
         }
         world.current.clone_from(&tasks[index].name);

@@ -143,7 +143,7 @@ async fn give_back(me: &Actor, account: AccountId, hold: OrderId) -> Reply<()> {
 async fn buy(me: &Actor, account: AccountId, hold: OrderId) -> Reply<()> {
     let Some(attempt) = pay(me, account, hold).await? else { return Ok(()) };
     me.idle(0, 1_200).await;
-    at_the_provider(me, hold, attempt).await?;
+    at_the_provider(me, attempt).await?;
     for _ in 0..6 {
         me.idle(50, 400).await;
         match order(me, hold).await?.map(|order| order.status) {
@@ -162,17 +162,14 @@ async fn buy(me: &Actor, account: AccountId, hold: OrderId) -> Reply<()> {
 }
 
 /// What the fan does on the provider's page.
-async fn at_the_provider(me: &Actor, hold: OrderId, attempt: AttemptId) -> Reply<()> {
+async fn at_the_provider(me: &Actor, attempt: AttemptId) -> Reply<()> {
     let to = match me.below(8) {
         0 => return Ok(()),
         1 => There::Canceled,
         2 => There::Captured,
         _ => There::Authorized,
     };
-    me.call(Store::Provider, "fan pays there", move |stores| stores.provider.shift(attempt, &[There::Open], to)).await?;
-    if to == There::Canceled {
-        me.world.borrow_mut().beliefs.not_paid(hold);
-    }
+    me.call(Store::Provider, "fan pays there", move |stores| stores.provider.visit(attempt, to, stores.clock)).await?;
     // The provider's event, or the fan's coming back: both make us look.
     if me.below(3) != 0 {
         money::settle(me, attempt).await?;
@@ -211,7 +208,7 @@ async fn pay(me: &Actor, account: AccountId, hold: OrderId) -> Reply<Option<Atte
         }
     };
     money::open_at_provider(me, attempt).await?;
-    me.world.borrow_mut().beliefs.paying(hold, until);
+    me.world.borrow_mut().beliefs.paying(hold, attempt, until);
     Ok(Some(attempt))
 }
 
@@ -252,7 +249,14 @@ async fn begin_attempt(me: &Actor, hold: OrderId, row: &Order) -> Reply<Option<(
         PayAnswer::Rebuilding | PayAnswer::Sold | PayAnswer::OtherAttempt => return Ok(None),
     };
     let read = row.clone();
-    let moved = me.postgres("order pay", move |rows| rows.apply(hold, &read, OrderEvent::Pay, Some(until))).await?;
+    let (open, moved) = me.postgres("order pay", move |rows| rows.begin(hold, &read, id, until)).await?;
+    if !open {
+        let ended = me.postgres("read attempt", move |rows| rows.attempts.get(&id).map(|one| one.status)).await?;
+        if ended == Some(AttemptStatus::Canceled) {
+            money::unpay(me, id, hold).await?;
+        }
+        return Ok(None);
+    }
     if !moved && order(me, hold).await?.is_none_or(|order| order.status != OrderStatus::PaymentProcessing) {
         return Ok(None);
     }

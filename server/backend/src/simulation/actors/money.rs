@@ -15,7 +15,7 @@ pub(crate) async fn open_at_provider(me: &Actor, attempt: AttemptId) -> Reply<Th
         .call(Store::Provider, "create payment", move |stores| {
             let (amount, deadline) =
                 stores.rows.attempts.get(&attempt).map_or((0, 0), |attempt| (attempt.amount, attempt.deadline));
-            stores.provider.create(attempt, amount, deadline)
+            stores.provider.create(attempt, amount, deadline, stores.clock)
         })
         .await?;
     me.postgres("set open", move |rows| rows.set_open(attempt)).await?;
@@ -95,8 +95,6 @@ async fn captured(me: &Actor, id: AttemptId, order_id: OrderId) -> Reply<()> {
 }
 
 async fn attempt_canceled(me: &Actor, id: AttemptId, order: OrderId, row: &Order) -> Reply<()> {
-    // What the fan was told of this payment ends here.
-    me.world.borrow_mut().beliefs.not_paid(order);
     let next = match row.status {
         OrderStatus::PaymentProcessing if me.time().await? >= row.expires => {
             Some((OrderEvent::ProviderCancelled, None))
@@ -107,18 +105,17 @@ async fn attempt_canceled(me: &Actor, id: AttemptId, order: OrderId, row: &Order
             PayAnswer::Rebuilding => return Ok(()),
             PayAnswer::Sold | PayAnswer::OtherAttempt => None,
         },
-        OrderStatus::PendingPayment => {
-            unpay(me, id, order).await?;
-            None
-        }
         _ => None,
     };
-    let row = row.clone();
-    me.postgres("attempt canceled", move |rows| rows.canceled(id, &row, next)).await?;
+    let (read, pending) = (row.clone(), row.status == OrderStatus::PendingPayment);
+    let done = me.postgres("attempt canceled", move |rows| rows.canceled(id, &read, next)).await?;
+    if pending && done == Some(true) {
+        unpay(me, id, order).await?;
+    }
     Ok(())
 }
 
-async fn unpay(me: &Actor, id: AttemptId, order: OrderId) -> Reply<PayAnswer> {
+pub(crate) async fn unpay(me: &Actor, id: AttemptId, order: OrderId) -> Reply<PayAnswer> {
     let epoch = me.sale().await?;
     me.redis("unpay", move |hot, at| hot.unpay(at, epoch, order, id, (AFTER_FAILURE_MS, CAP_MS))).await
 }

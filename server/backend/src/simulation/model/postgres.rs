@@ -140,6 +140,13 @@ impl Rows {
         }
     }
 
+    /// The transaction in which an order begins to be paid: whether the attempt may still bring money, and
+    /// whether the order moved.
+    pub(crate) fn begin(&mut self, id: OrderId, read: &Order, attempt: AttemptId, until: i64) -> (bool, bool) {
+        let open = self.attempts.get(&attempt).is_some_and(|one| one.status.is_open());
+        (open, open && self.apply(id, read, OrderEvent::Pay, Some(until)))
+    }
+
     /// Moves an open attempt.
     pub(crate) fn set_attempt(&mut self, id: AttemptId, to: AttemptStatus) -> bool {
         match self.attempts.get_mut(&id).filter(|attempt| attempt.status.is_open()) {
@@ -217,6 +224,10 @@ impl Rows {
         next: Option<(OrderEvent, Option<i64>)>,
     ) -> Option<bool> {
         let order = self.attempts.get(&id).filter(|attempt| attempt.status.is_open())?.order;
+        let now = self.orders.get(&order).map(|order| (order.status, order.version));
+        if read.status == OrderStatus::PendingPayment && now != Some((read.status, read.version)) {
+            return Some(false);
+        }
         if let Some((event, expires)) = next
             && !self.apply(order, read, event, expires)
         {

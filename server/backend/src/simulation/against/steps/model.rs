@@ -166,13 +166,12 @@ impl Both {
                 PayAnswer::Rebuilding => return "refused".to_owned(),
                 PayAnswer::Sold | PayAnswer::OtherAttempt => None,
             },
-            OrderStatus::PendingPayment => {
-                hot.unpay(at, epoch, attempt.order, id, times);
-                None
-            }
             _ => None,
         };
-        rows.canceled(id, &order, next);
+        let done = rows.canceled(id, &order, next);
+        if done == Some(true) && order.status == OrderStatus::PendingPayment {
+            hot.unpay(at, epoch, attempt.order, id, times);
+        }
         "done".to_owned()
     }
 }
