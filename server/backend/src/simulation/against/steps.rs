@@ -237,7 +237,16 @@ impl Both {
     fn take_step(&self, random: &mut Random) -> Step {
         let written = self.rows.position.map(|(_, position)| position).unwrap_or_default();
         let from = if random.one_in(15) { LogPosition { ms: 1, seq: 1 } } else { written };
-        Step::Take(from, 1 + usize::try_from(random.below(6)).unwrap())
+        let mut most = 1 + usize::try_from(random.below(6)).unwrap();
+        // At most one that can't be written: each ends its hold at an instant of its own.
+        let bad = |most: usize| {
+            let entries = Self::to_take(&self.hot, from, most);
+            entries.iter().filter(|(_, entry)| !self.rows.can_write(entry)).count() > 1
+        };
+        while bad(most) {
+            most -= 1;
+        }
+        Step::Take(from, most)
     }
 
     fn hold_step(&self, random: &mut Random) -> Step {
@@ -299,6 +308,7 @@ impl Both {
             6 => {
                 let hold = self.live_hold(random);
                 let record = self.rows.record_of(hold, &[seat]);
+                let record = record.filter(|record| !self.hot.state.held_by.contains_key(&record.account));
                 let wanted = if random.one_in(2) { (0, None) } else { (1, Some(hold)) };
                 Step::Mend(seat, if random.one_in(4) { (9, None) } else { found }, wanted, record)
             }

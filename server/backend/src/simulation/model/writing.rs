@@ -46,7 +46,7 @@ impl Rows {
         taken
     }
 
-    fn can_write(&self, entry: &Entry) -> bool {
+    pub(crate) fn can_write(&self, entry: &Entry) -> bool {
         match &entry.what {
             What::Poison(_) => false,
             What::Hold { account, seats, .. } => {

@@ -126,7 +126,7 @@ impl Both {
         }
         let state = &hot.state;
         let owner: Vec<_> = state.owner.range(first..=last).collect();
-        let mut holds: Vec<_> = owner.iter().map(|(_, id)| (**id, state.holds.contains_key(id), state.expiry.get(id))).collect();
+        let mut holds: Vec<_> = owner.iter().map(|(_, id)| (**id, state.holds.contains_key(*id), state.expiry.get(*id))).collect();
         holds.sort_unstable();
         holds.dedup();
         format!("{:?} {:?} {owner:?} {holds:?}", hot.last(), &state.seats[first as usize..=last as usize])

@@ -142,7 +142,8 @@ impl Both {
             Step::Back => self.back().await,
             Step::Poison(hold) => {
                 let mut call = redis::cmd("XADD");
-                call.arg(keys.log()).arg("*").arg(&[("t", "surprise"), ("h", &hold.simple()), ("e", ""), ("d", "")]);
+                call.arg(keys.log()).arg("*").arg("t").arg("surprise").arg("h").arg(hold.simple());
+                call.arg("e").arg("").arg("d").arg("");
                 let _: String = call.query_async(&mut seats.connection()).await.unwrap();
             }
             Step::Take(from, most) => return self.really_take(*from, *most).await,
