@@ -23,8 +23,8 @@ pub(crate) const ACCOUNTS: u128 = 4;
 const HOLD_TTL_MS: i64 = 2_000;
 /// Length of a visit.
 pub(crate) const VISIT_MS: i64 = 5_000;
-/// How long the provider gives a fan to pay.
-pub(crate) const DEADLINE_MS: i64 = 1_200;
+/// How long the provider gives a fan to pay: as long as a hold, so that Pay never brings its end nearer.
+pub(crate) const DEADLINE_MS: i64 = 2_000;
 /// The same with what is added before the hold ends.
 pub(crate) const ALLOWED_MS: i64 = DEADLINE_MS + 300;
 /// The longest life of a hold.
