@@ -13,8 +13,8 @@ mod steps;
 use super::model::redis::{At, Hot};
 use super::random::Random;
 use setup::Real;
-use steps::{Both, Step};
 use std::collections::BTreeSet;
+use steps::{Both, Step};
 
 /// Sales that are played through.
 const SEQUENCES: u64 = 100;
@@ -24,8 +24,27 @@ const STEPS: u64 = 45;
 /// The scripts that the model knows, and those that it leaves out, with the reason. A new file of a script is
 /// named here, or this test fails; one that is said to be modelled must be run by the steps.
 const MODELLED: [&str; 21] = [
-    "allocate", "block", "confirm", "enter", "finish", "hold", "leave", "mend", "mend_count", "mend_hold", "pay", "peek",
-    "release", "serve", "settings", "snapshot", "swap", "sweep", "unpay", "unsell", "written",
+    "allocate",
+    "block",
+    "confirm",
+    "enter",
+    "finish",
+    "hold",
+    "leave",
+    "mend",
+    "mend_count",
+    "mend_hold",
+    "pay",
+    "peek",
+    "release",
+    "serve",
+    "settings",
+    "snapshot",
+    "swap",
+    "sweep",
+    "unpay",
+    "unsell",
+    "written",
 ];
 const LEFT_OUT: [(&str, &str); 5] = [
     ("common", "the shared head of the scripts over a performance"),
@@ -44,7 +63,10 @@ fn every_script_is_modelled_or_left_out_for_a_reason() {
         .collect();
     let known: BTreeSet<String> =
         MODELLED.into_iter().chain(LEFT_OUT.map(|(name, _)| name)).map(str::to_owned).collect();
-    assert_eq!(files, known, "a script is new or gone: model it (simulation/model), drive it (simulation/against/steps.rs)");
+    assert_eq!(
+        files, known,
+        "a script is new or gone: model it (simulation/model), drive it (simulation/against/steps.rs)"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

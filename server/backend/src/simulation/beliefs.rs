@@ -84,7 +84,8 @@ impl Beliefs {
                 continue;
             }
             let of_store = belief.told == Told { losses: stores.losses, tainted: false };
-            if of_store && !belief.paid
+            if of_store
+                && !belief.paid
                 && let Some(why) = unbacked(stores, *hold, belief)
             {
                 return Some(format!("hold {} of {} is valid, but {why}", short(hold.0), short(belief.account.0)));

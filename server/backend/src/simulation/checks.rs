@@ -16,7 +16,9 @@ pub(crate) fn after_step(world: &World) -> Option<String> {
         .map(|why| format!("I1: {why}"))
         .or_else(|| rows_add_up(stores).map(|why| format!("I4 in Postgres: {why}")))
         .or_else(|| hot_adds_up(stores).map(|why| format!("I4 in Redis: {why}")))
-        .or_else(|| (world.stores.losses == 0 && stores.refused > 0).then(|| "a hold was refused without a loss".to_owned()))
+        .or_else(|| {
+            (world.stores.losses == 0 && stores.refused > 0).then(|| "a hold was refused without a loss".to_owned())
+        })
 }
 
 /// Claims are the items of open and paid orders.
@@ -57,7 +59,8 @@ fn hot_adds_up(stores: &Stores) -> Option<String> {
     }
     for (account, (count, open)) in &state.held_by {
         let open_state = open.and_then(|id| state.holds.get(&id)).map(|record| record.state);
-        let fits = open.is_none() || matches!(open_state, Some(HoldState::Held | HoldState::Paying | HoldState::Closing));
+        let fits =
+            open.is_none() || matches!(open_state, Some(HoldState::Held | HoldState::Paying | HoldState::Closing));
         if counts.get(account).copied().unwrap_or(0) != *count || !fits {
             return Some(format!("account {} holds {count} with {open:?}", account.0.as_u128()));
         }
@@ -125,7 +128,8 @@ fn money(stores: &Stores) -> Option<String> {
         match (payment.state, refunded.contains(id)) {
             (There::Captured, false) => {
                 earned += payment.amount;
-                if ours.is_none_or(|one| one.status != AttemptStatus::Captured) || order != Some(OrderStatus::Fulfilled) {
+                if ours.is_none_or(|one| one.status != AttemptStatus::Captured) || order != Some(OrderStatus::Fulfilled)
+                {
                     return Some(format!("I2: attempt {number} is captured and kept, its order is {order:?}"));
                 }
             }

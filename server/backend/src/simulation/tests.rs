@@ -32,7 +32,9 @@ fn seeds(list: impl IntoIterator<Item = u64>) {
 /// The seeds of one part of this run: parts run at the same time.
 fn part(index: u64, parts: u64) {
     if let Some(seed) = number("STARARENA_SEED") {
-        return if index == 0 { seeds([seed]) };
+        return if index == 0 {
+            seeds([seed])
+        };
     }
     let start = number("STARARENA_SEED_START").unwrap_or(0);
     let count = number("STARARENA_SEEDS").unwrap_or(SEEDS * parts);

@@ -231,7 +231,9 @@ impl World {
         if self.faults.loss && self.random.one_in(250) {
             let older = match self.snapshots.is_empty() || self.random.one_in(3) {
                 true => None,
-                false => self.snapshots.get(usize::try_from(self.random.below(SNAPSHOTS_MAX as u64)).unwrap_or(0)).cloned(),
+                false => {
+                    self.snapshots.get(usize::try_from(self.random.below(SNAPSHOTS_MAX as u64)).unwrap_or(0)).cloned()
+                }
             };
             self.lose(older);
         }

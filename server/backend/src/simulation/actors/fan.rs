@@ -58,7 +58,8 @@ async fn choose(me: &Actor, account: AccountId, nonce: u64) -> Reply<Option<(Ord
         let mut world = me.world.borrow_mut();
         let hold = OrderId(world.stores.id());
         let random = &mut world.random;
-        let mut seats: Vec<u32> = (0..random.below(4)).map(|_| u32::try_from(random.below(SEATS)).unwrap_or(0)).collect();
+        let mut seats: Vec<u32> =
+            (0..random.below(4)).map(|_| u32::try_from(random.below(SEATS)).unwrap_or(0)).collect();
         seats.sort_unstable();
         seats.dedup();
         let draw = AreaDraw {
@@ -103,9 +104,9 @@ async fn hold(me: &Actor, ask: &Ask) -> Reply<(HoldAnswer, Told)> {
             hold_script(me, epoch, ask).await
         }
         HoldAnswer::HoldOpen(Some(open)) => {
-            let paid = order(me, open).await?.is_some_and(|order| {
-                matches!(order.status, OrderStatus::Paid | OrderStatus::Fulfilled)
-            });
+            let paid = order(me, open)
+                .await?
+                .is_some_and(|order| matches!(order.status, OrderStatus::Paid | OrderStatus::Fulfilled));
             if !paid {
                 return Ok((answer, told));
             }

@@ -59,14 +59,19 @@ async fn block(me: &Actor, off: bool) -> Reply<()> {
     let (open, epoch) = begin(me).await?;
     let seats = some_seats(me);
     let unpriced = me.world.borrow().stores.rows.unpriced.clone();
-    let list: Vec<u32> = if off { seats.clone() } else { seats.iter().copied().filter(|s| !unpriced.contains(s)).collect() };
+    let list: Vec<u32> =
+        if off { seats.clone() } else { seats.iter().copied().filter(|s| !unpriced.contains(s)).collect() };
     let (from, to) =
         if off { (SeatState::Available, SeatState::Blocked) } else { (SeatState::Blocked, SeatState::Available) };
     let answer = me.redis("block", move |hot, at| hot.block(at, epoch, &list, from, to)).await?;
     if matches!(answer, ShortAnswer::Done | ShortAnswer::Again) {
         let done = move |rows: &mut crate::simulation::model::postgres::Rows| {
             for seat in &seats {
-                if off { rows.blocked.insert(*seat) } else { rows.blocked.remove(seat) };
+                if off {
+                    rows.blocked.insert(*seat)
+                } else {
+                    rows.blocked.remove(seat)
+                };
             }
         };
         me.postgres("commit block", done).await?;
@@ -83,7 +88,11 @@ async fn allocate(me: &Actor, keep: bool) -> Reply<()> {
     if matches!(answer, ShortAnswer::Done | ShortAnswer::Again) {
         let done = move |rows: &mut crate::simulation::model::postgres::Rows| {
             for seat in &seats {
-                if keep { rows.kept.insert(*seat, ALLOCATION) } else { rows.kept.remove(seat) };
+                if keep {
+                    rows.kept.insert(*seat, ALLOCATION)
+                } else {
+                    rows.kept.remove(seat)
+                };
             }
         };
         me.postgres("commit allocate", done).await?;

@@ -195,7 +195,8 @@ async fn provider_step(me: &Actor) -> Reply<()> {
         let now = stores.clock;
         for payment in stores.provider.payments.values_mut() {
             if payment.state == There::Open && payment.expires <= now {
-                payment.state = if payment.visited && stores.random.one_in(4) { There::Captured } else { There::Canceled };
+                payment.state =
+                    if payment.visited && stores.random.one_in(4) { There::Captured } else { There::Canceled };
             }
         }
     })

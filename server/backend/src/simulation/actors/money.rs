@@ -25,7 +25,8 @@ pub(crate) async fn open_at_provider(me: &Actor, attempt: AttemptId) -> Reply<Th
 /// Cancels a payment there, where it is not captured.
 pub(crate) async fn cancel_at_provider(me: &Actor, attempt: AttemptId) -> Reply<Option<There>> {
     let from = [There::Open, There::Authorized];
-    me.call(Store::Provider, "cancel payment", move |stores| stores.provider.shift(attempt, &from, There::Canceled)).await
+    me.call(Store::Provider, "cancel payment", move |stores| stores.provider.shift(attempt, &from, There::Canceled))
+        .await
 }
 
 /// `Backend::settle`

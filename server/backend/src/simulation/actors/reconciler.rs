@@ -187,11 +187,8 @@ async fn mildly(me: &Actor, epoch: i64, found: SeatPair, wanted: SeatPair) -> Re
             let sold = SeatByte(found.0).state() == SeatState::Sold;
             let answer = me
                 .call(Store::Redis, "end stray hold", move |stores| {
-                    let answer = if sold {
-                        stores.hot.unsell(at, epoch, stray)
-                    } else {
-                        stores.hot.finish(at, epoch, stray)
-                    };
+                    let answer =
+                        if sold { stores.hot.unsell(at, epoch, stray) } else { stores.hot.finish(at, epoch, stray) };
                     stores.repairs += u64::from(answer == ShortAnswer::Done);
                     answer
                 })

@@ -294,7 +294,8 @@ impl Both {
 
     fn house_step(&self, random: &mut Random) -> Step {
         let seat = u32::try_from(random.below(12)).unwrap();
-        let found = (self.hot.state.seats.get(seat as usize).copied().unwrap_or(0), self.hot.state.owner.get(&seat).copied());
+        let found =
+            (self.hot.state.seats.get(seat as usize).copied().unwrap_or(0), self.hot.state.owner.get(&seat).copied());
         match random.below(9) {
             0 => Step::Block(Self::some_seats(random), random.one_in(2)),
             1 | 2 => Step::Allocate(Self::some_seats(random), !random.one_in(3)),
@@ -315,7 +316,11 @@ impl Both {
             7 => {
                 let account = self.account(random);
                 let found = self.hot.state.held_by.get(&account).copied();
-                Step::MendCount(account, found.filter(|_| !random.one_in(4)), found.map(|(count, open)| (count + 1, open)))
+                Step::MendCount(
+                    account,
+                    found.filter(|_| !random.one_in(4)),
+                    found.map(|(count, open)| (count + 1, open)),
+                )
             }
             _ => match self.hot.state.holds.iter().next() {
                 Some((hold, found)) => {

@@ -39,8 +39,20 @@ pub(crate) struct Entry {
 /// The kinds of entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum What {
-    Hold { id: OrderId, account: AccountId, seats: Vec<u32>, version: i32, created: i64, expires: i64 },
-    Enter { account: AccountId, nonce: u64, entered: i64, expires: i64 },
+    Hold {
+        id: OrderId,
+        account: AccountId,
+        seats: Vec<u32>,
+        version: i32,
+        created: i64,
+        expires: i64,
+    },
+    Enter {
+        account: AccountId,
+        nonce: u64,
+        entered: i64,
+        expires: i64,
+    },
     Leave(AccountId),
     Sold(OrderId, AccountId),
     End(OrderId),

@@ -49,15 +49,19 @@ impl Both {
 
     fn rarer(&self, step: &Step, at: At, hot: &mut Hot, rows: &mut Rows) -> String {
         match step {
-            Step::Block(seats, off) => self.model_block(at, hot, rows, seats, *off),
+            Step::Block(seats, off) => return self.model_block(at, hot, rows, seats, *off),
             Step::Allocate(seats, keep) => {
                 let answer = hot.allocate(at, self.epoch, seats, ALLOCATION, *keep);
                 if matches!(answer, ShortAnswer::Done | ShortAnswer::Again) {
                     for seat in seats {
-                        if *keep { rows.kept.insert(*seat, ALLOCATION) } else { rows.kept.remove(seat) };
+                        if *keep {
+                            rows.kept.insert(*seat, ALLOCATION)
+                        } else {
+                            rows.kept.remove(seat)
+                        };
                     }
                 }
-                format!("{answer:?}")
+                return format!("{answer:?}");
             }
             Step::Distrust => hot.distrust(),
             Step::Empty => *hot = Hot::default(),
@@ -114,7 +118,11 @@ impl Both {
         let answer = hot.block(at, self.epoch, seats, from, to);
         if matches!(answer, ShortAnswer::Done | ShortAnswer::Again) {
             for seat in seats {
-                if off { rows.blocked.insert(*seat) } else { rows.blocked.remove(seat) };
+                if off {
+                    rows.blocked.insert(*seat)
+                } else {
+                    rows.blocked.remove(seat)
+                };
             }
         }
         format!("{answer:?}")
@@ -126,7 +134,8 @@ impl Both {
         }
         let state = &hot.state;
         let owner: Vec<_> = state.owner.range(first..=last).collect();
-        let mut holds: Vec<_> = owner.iter().map(|(_, id)| (**id, state.holds.contains_key(*id), state.expiry.get(*id))).collect();
+        let mut holds: Vec<_> =
+            owner.iter().map(|(_, id)| (**id, state.holds.contains_key(*id), state.expiry.get(*id))).collect();
         holds.sort_unstable();
         holds.dedup();
         format!("{:?} {:?} {owner:?} {holds:?}", hot.last(), &state.seats[first as usize..=last as usize])
@@ -145,7 +154,8 @@ impl Both {
             hot.distrust();
         }
         for hold in &taken.set_aside {
-            let of_hold = |(_, entry): &(LogPosition, Entry)| matches!(entry.what, What::Hold { id, .. } if id == *hold);
+            let of_hold =
+                |(_, entry): &(LogPosition, Entry)| matches!(entry.what, What::Hold { id, .. } if id == *hold);
             if entries.iter().any(of_hold) {
                 hot.finish(at, epoch, *hold);
             }

@@ -1,8 +1,8 @@
 //! A step on the real stores, through the real functions.
 
 use super::{
-    AttemptRow, Both, HoldCall, OrderEvent, RUN, Rows, SeatMend, SeatNo, SeatState, Step, attempts, catalog, orders, read,
-    read_log,
+    AttemptRow, Both, HoldCall, OrderEvent, RUN, Rows, SeatMend, SeatNo, SeatState, Step, attempts, catalog, orders,
+    read, read_log,
 };
 use crate::simulation::sale::ALLOCATION;
 use crate::work::{guardian, sweeper, writer};
@@ -61,7 +61,9 @@ impl Both {
                 format!("{:?}", seats.unpay(keys, epoch, *hold, *attempt, *times).await.unwrap())
             }
             Step::Sweep(most) => format!("{:?}", seats.sweep(keys, epoch, *most).await.unwrap()),
-            Step::Written(position) => format!("{:?}", seats.written(keys, epoch, &position.to_string()).await.unwrap()),
+            Step::Written(position) => {
+                format!("{:?}", seats.written(keys, epoch, &position.to_string()).await.unwrap())
+            }
             Step::Serve(term, places) => format!("{:?}", seats.serve(keys, epoch, *term, *places).await.unwrap()),
             Step::Snapshot => {
                 let read = seats.snapshot(keys, epoch).await.unwrap();
@@ -69,7 +71,9 @@ impl Both {
             }
             Step::Owns(hold) => orders::owns_all_seats(&self.backend.pg, *hold).await.unwrap().to_string(),
             Step::Peek(first, last) => self.peeked(*first, *last).await,
-            Step::Mend(..) | Step::MendCount(..) | Step::MendHold(..) | Step::Settings(..) => self.corrected(step).await,
+            Step::Mend(..) | Step::MendCount(..) | Step::MendHold(..) | Step::Settings(..) => {
+                self.corrected(step).await
+            }
             other => self.rarely(other).await,
         }
     }
@@ -82,8 +86,12 @@ impl Both {
         owner.sort_unstable();
         let expiry = |text: &String| text.parse::<i64>().unwrap();
         let ends: Vec<Option<i64>> = read.holds.values().map(|hold| hold.expiry.as_ref().map(expiry)).collect();
-        let mut holds: Vec<_> =
-            read.holds.iter().zip(&ends).map(|((id, hold), ends)| (*id, hold.record.is_some(), ends.as_ref())).collect();
+        let mut holds: Vec<_> = read
+            .holds
+            .iter()
+            .zip(&ends)
+            .map(|((id, hold), ends)| (*id, hold.record.is_some(), ends.as_ref()))
+            .collect();
         holds.sort_unstable();
         format!("{:?} {:?} {owner:?} {holds:?}", read.at, read.bytes)
     }
@@ -104,7 +112,8 @@ impl Both {
                 // As the reconciler does: the record as it was found, in its own words.
                 let id = hold.simple();
                 let mut connection = seats.connection();
-                let is: String = redis::cmd("HGET").arg(keys.holds()).arg(id).query_async(&mut connection).await.unwrap();
+                let is: String =
+                    redis::cmd("HGET").arg(keys.holds()).arg(id).query_async(&mut connection).await.unwrap();
                 let found = if read::record(&is) == *found { is } else { read::raw(found) };
                 seats.mend_hold(keys, epoch, *hold, (&found, &read::raw(wanted))).await.unwrap().to_string()
             }
@@ -165,7 +174,8 @@ impl Both {
             Step::Canceled(attempt) => {
                 let row = attempts::one(&backend.pg, *attempt).await.unwrap().unwrap();
                 let order = orders::one(&backend.pg, row.order).await.unwrap().unwrap();
-                return if backend.attempt_canceled(&order, &row).await.is_ok() { "done" } else { "refused" }.to_owned();
+                return if backend.attempt_canceled(&order, &row).await.is_ok() { "done" } else { "refused" }
+                    .to_owned();
             }
             Step::Marked(hold) => {
                 orders::set_confirmed(&backend.pg, &[hold.0], Millis(1)).await.unwrap();
@@ -221,8 +231,7 @@ impl Both {
 
     async fn really_allocate(&self, seats: &[u32], keep: bool) -> String {
         let (backend, id) = (&self.backend, self.sale.id());
-        let answer =
-            backend.seats.allocate(&self.sale.keys, self.epoch, &list(seats), ALLOCATION, keep).await.unwrap();
+        let answer = backend.seats.allocate(&self.sale.keys, self.epoch, &list(seats), ALLOCATION, keep).await.unwrap();
         if matches!(answer, crate::redis::ShortAnswer::Done | crate::redis::ShortAnswer::Again) {
             let sql = if keep {
                 "insert into allocation_seats (performance_id, seat_no, allocation_id)
