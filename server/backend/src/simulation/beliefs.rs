@@ -78,7 +78,7 @@ impl Beliefs {
             let order = stores.rows.orders.get(hold);
             // A refund ends it, also where nobody has told the fan of the payment yet.
             let over = order.is_some_and(|order| order.status == OrderStatus::Refunded);
-            let runs = |attempt| stores.rows.attempts.get(attempt).is_some_and(|one| one.status.is_open());
+            let runs = |attempt: &AttemptId| stores.rows.attempts.get(attempt).is_some_and(|one| one.status.is_open());
             let until = belief.paying.filter(|(attempt, _)| runs(attempt)).map_or(belief.until, |(_, until)| until);
             if over || (!belief.paid && until <= stores.clock) {
                 continue;
