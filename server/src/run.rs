@@ -1,9 +1,11 @@
 //! Running the parts together: stores, provider, workers, web server; and their orderly end.
 
 mod provider;
+mod server;
 mod stores;
 
 pub use provider::ProviderProcess;
+pub use server::{ServerProcess, TemporaryFolder};
 pub use stores::StoreAccess;
 
 use crate::http;

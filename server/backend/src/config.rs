@@ -49,7 +49,7 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// Postgres; none starts an embedded one.
     pub database_url: Option<String>,
-    /// Redis; none starts an embedded one.
+    /// Redis: one server, or nodes of a cluster, comma separated; none starts an embedded one.
     pub redis_url: Option<String>,
     /// Keys for signed tokens; the first signs.
     pub token_keys: Vec<Vec<u8>>,
@@ -170,6 +170,11 @@ impl Config {
             },
             fault_points: list("STARARENA_FAULT_POINTS", ""),
         };
+        if let Some(url) = &config.redis_url
+            && let Err(what) = crate::redis::Address::parse(url)
+        {
+            return wrong(format!("REDIS_URL: {what}"));
+        }
         config.check_production()?;
         Ok(config)
     }
@@ -279,6 +284,8 @@ mod tests {
             ("STARARENA_VISIT_TTL_MS", "soon"),
             ("STARARENA_VISIT_TTL_MS", "-1"),
             ("STARARENA_TICKET_KEY", "zz"),
+            ("REDIS_URL", "localhost"),
+            ("REDIS_URL", "redis://10.0.0.1:7000,unix:///tmp/redis.sock"),
         ] {
             let error = read(&[(name, value)]).unwrap_err();
             assert!(error.0.contains(name), "{error}");

@@ -7,6 +7,8 @@
 mod accounts;
 mod audit;
 mod backend;
+mod best;
+pub mod bench;
 mod catalog;
 mod clock;
 mod config;
@@ -35,6 +37,7 @@ pub use config::{Config, ConfigError, Environment, LiveSettings, PspSettings};
 pub use error::{Error, Result};
 pub use live::Feed;
 pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, StoredPlan};
+pub use self::redis::StoreFinding;
 pub use payment::{PaymentProvider, ProviderError, ProviderPayment, ProviderState};
 pub use seeding::{Demo, FanLogin};
 pub use work::{Reconciled, Workers};

@@ -231,10 +231,8 @@ async fn follow_epoch(backend: &Arc<Backend>, hub: &Hub, id: PerformanceId) -> R
         return Err(Error::Broken(format!("the seats of {id} are older than what is shown")));
     }
     let mut at = read.at;
-    // A blocking read holds up everything behind it: a connection of its own, without a time-out.
-    let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
-    let mut connection =
-        redis::Client::open(backend.redis_url.as_str())?.get_multiplexed_async_connection_with_config(&config).await?;
+    // A blocking read holds up everything behind it: a connection of its own.
+    let mut connection = backend.seats.own_connection(&sale.keys).await?;
     let _reading = Reading::new();
     loop {
         let asked = Instant::now();

@@ -17,13 +17,18 @@ macro_rules! eventually {
 
 mod accounts;
 mod arena;
+mod best;
+mod bench;
+mod circuit;
 mod clocks;
+mod cluster;
 mod desk;
 mod edge;
 mod faults;
 mod files;
 mod healing;
 mod holds;
+mod killing;
 mod live;
 mod payments;
 mod people;
@@ -35,3 +40,6 @@ mod queue;
 mod roles;
 mod selling;
 mod stock;
+mod storm;
+mod timers;
+mod trials_stock;

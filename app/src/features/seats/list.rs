@@ -7,6 +7,7 @@
 use super::api::{self, HoldList};
 use super::key::fresh_key;
 use super::model::Notice;
+use super::pick::PickForm;
 use super::words;
 use crate::components::missing::Failure;
 use crate::components::raw_text::Title;
@@ -29,13 +30,15 @@ struct ListData {
     list: SeatList,
     /// The idempotency key of the form.
     key: String,
+    /// That of the form that asks for the best seats.
+    pick_key: String,
 }
 
 async fn load((id, section): (Option<PerformanceId>, Option<u16>)) -> Result<ListData, AppError> {
     let id = id.ok_or_else(|| AppError::new(Code::NotFound, "id: a performance is expected"))?;
     let view = api::performance(id).await?;
     let list = api::seat_list(id, section).await?;
-    Ok(ListData { view, list, key: fresh_key() })
+    Ok(ListData { view, list, key: fresh_key(), pick_key: fresh_key() })
 }
 
 /// Choosing seats from a list.
@@ -64,7 +67,7 @@ pub fn SeatListPage() -> impl IntoView {
 #[component]
 fn List(data: ListData) -> impl IntoView {
     let lang = lang();
-    let ListData { view, list, key } = data;
+    let ListData { view, list, key, pick_key } = data;
     let chosen = list.chosen;
     let sections = list
         .sections
@@ -86,6 +89,7 @@ fn List(data: ListData) -> impl IntoView {
                 <a href=format!("/performances/{}/seats", view.id) data-testid="to-map">{td_string!(lang, seats.to_map)}</a>
                 <a href=format!("/events/{}", view.slug)>{td_string!(lang, seats.to_event)}</a>
             </nav>
+            <PickForm view=view.clone() key=pick_key/>
             <section aria-labelledby="sections">
                 <h2 id="sections">{td_string!(lang, seats.list_sections)}</h2>
                 <ul class="seatlist-sections" data-testid="sections">{sections}</ul>
@@ -238,7 +242,7 @@ fn seat_box(lang: Locale, row: &ListRow, seat: &ListSeat, zones: &Zones) -> impl
 
 /// Why nothing was held, and what to do.
 #[component]
-fn HoldRefused(
+pub(super) fn HoldRefused(
     error: AppError,
     performance: PerformanceId,
     limit: u32,
@@ -248,6 +252,9 @@ fn HoldRefused(
     let code = error.code();
     let notice = match code {
         Code::SeatTaken if !error.0.seats.is_empty() => Notice::Taken { lost: error.0.seats, kept: Vec::new() },
+        Code::LeavesSingle if !error.0.seats.is_empty() => {
+            Notice::LeavesSingle { lonely: error.0.seats, instead: error.0.instead }
+        }
         Code::PassRequired | Code::PassInvalid => Notice::PassRequired,
         Code::SignInRequired => Notice::SignInRequired,
         _ => Notice::Refused(error.0),
@@ -257,7 +264,7 @@ fn HoldRefused(
     };
     let text = match &notice {
         // The page itself sends everything else.
-        Notice::Refused(refusal) if refusal.code == Code::InvalidInput => {
+        Notice::Refused(refusal) if refusal.code == Code::InvalidInput && refusal.message.starts_with("seats:") => {
             td_string!(lang, seats.list_choose_seat).to_owned()
         }
         notice => words::notice(lang, notice, limit, label),

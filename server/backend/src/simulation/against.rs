@@ -103,10 +103,12 @@ async fn sequence(real: &Real, seed: u64, run: &mut BTreeSet<&'static str>) {
 
 /// Does a step on both sides, and finds the instant that explains what came of it.
 async fn compared(both: &mut Both, step: &Step) -> Result<(), String> {
-    let before = both.backend.seats.time().await.unwrap().0;
+    let keys = both.sale.keys.clone();
+    let before = both.backend.seats.time(&keys).await.unwrap().0;
     let answer = both.really(step).await;
-    let after = both.backend.seats.time().await.unwrap().0;
+    let after = both.backend.seats.time(&keys).await.unwrap().0;
     let mut hot = read::hot(&both.backend, &both.sale.keys).await;
+    hot.server = both.hot.server;
     let rows = match step.touches_rows() {
         true => read::rows(&both.backend.pg, both.sale.id(), &both.rows).await,
         false => both.rows.clone(),

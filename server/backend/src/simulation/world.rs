@@ -122,7 +122,7 @@ pub(crate) type Shared = Rc<RefCell<World>>;
 impl World {
     pub(crate) fn new(seed: u64, faults: Faults, wrong: Option<Wrong>, rows: Rows) -> Self {
         let stores = Stores {
-            hot: Hot { wrong, ..Hot::default() },
+            hot: Hot { wrong, server: 1, ..Hot::default() },
             run: 1,
             losses: 0,
             rows: Rows { wrong, ..rows },
@@ -257,6 +257,7 @@ impl World {
         self.stores.hot = Hot { wrong, ..older.unwrap_or_default() };
         self.stores.hot.tainted = (true, true);
         self.stores.run += 1;
+        self.stores.hot.server = self.stores.run;
         self.stores.losses += 1;
         self.stores.half_mended = false;
         self.touched = true;

@@ -38,7 +38,7 @@ async fn a_thousand_first_watchers_share_one_hub_one_reader_and_one_snapshot_and
     assert_eq!(arena.metric("stararena_log_readers").await, 1.0);
     assert_eq!(arena.metric("stararena_snapshots_encoded_total").await, 1.0, "once for all of them");
     let mut arena = Arc::into_inner(arena).expect("all sockets are open");
-    let each_kib = (arena.server().memory_kib() - before) as f64 / CROWD as f64;
+    let each_kib = (arena.server().memory_kib() as f64 - before as f64) / CROWD as f64;
     println!("{each_kib:.1} KiB of memory for each of {CROWD} sockets");
     assert!(each_kib <= SOCKET_MAX_KIB, "{each_kib:.1} KiB a socket");
     drop(sockets);

@@ -83,7 +83,7 @@ async fn differences(me: &Actor, epoch: i64, first: u32, last: u32) -> Reply<Opt
     me.postgres("compare", move |rows| Some(compare(rows, &stretch))).await
 }
 
-fn peek(hot: &Hot, epoch: i64, first: u32, last: u32) -> Option<Stretch> {
+fn peek(hot: &mut Hot, epoch: i64, first: u32, last: u32) -> Option<Stretch> {
     if !hot.is_complete(epoch) {
         return None;
     }

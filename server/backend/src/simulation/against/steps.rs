@@ -23,8 +23,6 @@ use uuid::Uuid;
 mod model;
 mod real;
 
-/// The run of Redis that states are built by.
-const RUN: &str = "abc123";
 /// What a payment adds at the least, as the real code has it.
 const AFTER_FAILURE_MS: i64 = 60_000;
 
@@ -153,7 +151,9 @@ impl Both {
             paused: row.paused,
         };
         let rows = read::rows(&real.backend.pg, id, &like).await;
-        let (backend, hot) = (Arc::clone(&real.backend), Hot::default());
+        let run = real.backend.seats.store_run(&sale.keys).await.unwrap();
+        let hot = Hot { server: read::run_number(&run.run), ..Hot::default() };
+        let backend = Arc::clone(&real.backend);
         Self { backend, sale, hot, rows, asks: Vec::new(), kept: None, epoch: 0 }
     }
 

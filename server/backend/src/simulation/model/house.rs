@@ -163,8 +163,9 @@ impl Hot {
 
     /// `serve.lua`
     pub(crate) fn serve(&mut self, epoch: i64, term: i64, places: i64) -> Option<i64> {
+        let complete = self.is_complete(epoch);
         let meta = &mut self.state.meta;
-        if self.epoch != Some(epoch) || meta.term > term {
+        if !complete || meta.term > term {
             return None;
         }
         meta.term = term;
@@ -187,6 +188,9 @@ impl Hot {
     pub(crate) fn swap(&mut self, at: At, epoch: i64, seats: usize) -> &'static str {
         if self.epoch.is_some_and(|standing| standing >= epoch) {
             return "newer";
+        }
+        if self.staging.as_ref().is_none_or(|(_, state)| state.meta.run != self.server) {
+            return "other_run";
         }
         match self.staging.take() {
             Some((_, state)) if state.seats.len() == seats => {

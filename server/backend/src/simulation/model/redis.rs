@@ -108,6 +108,8 @@ pub(crate) struct Hot {
     pub(crate) epoch: Option<i64>,
     pub(crate) state: State,
     pub(crate) log: Vec<(LogPosition, Entry)>,
+    /// The run of the server, which is no key.
+    pub(crate) server: u64,
     /// Staging keys of a rebuild, with the epoch that they are for.
     pub(crate) staging: Option<(i64, State)>,
     /// Not of the store: whether it lost anything since this state, and since the staged one, was built.
@@ -154,7 +156,12 @@ impl State {
 }
 
 impl Hot {
-    pub(crate) fn is_complete(&self, epoch: i64) -> bool {
+    /// The state is complete, of the epoch that the caller knows, and built in this run of the server. One that
+    /// another run left behind is not trusted again, whoever finds it.
+    pub(crate) fn is_complete(&mut self, epoch: i64) -> bool {
+        if self.epoch == Some(epoch) && self.state.meta.run != self.server {
+            self.epoch = None;
+        }
         self.epoch == Some(epoch)
     }
 

@@ -1,8 +1,7 @@
 //! A step by the model.
 
-use super::{AFTER_FAILURE_MS, Both, RUN, Step};
+use super::{AFTER_FAILURE_MS, Both, Step};
 use crate::redis::{PayAnswer, ShortAnswer};
-use crate::simulation::against::read::run_number;
 use crate::simulation::model::postgres::{Attempt, Rows};
 use crate::simulation::model::redis::{At, Entry, Hot, What};
 use crate::simulation::sale::ALLOCATION;
@@ -64,14 +63,14 @@ impl Both {
                 return format!("{answer:?}");
             }
             Step::Distrust => hot.distrust(),
-            Step::Empty => *hot = Hot::default(),
+            Step::Empty => *hot = Hot { server: hot.server, ..Hot::default() },
             Step::Back => hot.clone_from(self.kept.as_ref().map_or(&self.hot, |(_, kept)| kept)),
             Step::Poison(hold) => hot.append(at, What::Poison(*hold), Vec::new(), Vec::new()),
             Step::Take(from, most) => return self.model_take(at, hot, rows, *from, *most),
             Step::Rebuild(from) => {
                 if let Some(epoch) = rows.raise_epoch(*from) {
                     rows.start_epoch(epoch);
-                    hot.stage(epoch, rows.build(at.now, run_number(RUN)));
+                    hot.stage(epoch, rows.build(at.now, hot.server));
                     hot.swap(at, epoch, rows.seat_count);
                 }
             }
@@ -128,7 +127,7 @@ impl Both {
         format!("{answer:?}")
     }
 
-    fn peek(hot: &Hot, epoch: i64, first: u32, last: u32) -> String {
+    fn peek(hot: &mut Hot, epoch: i64, first: u32, last: u32) -> String {
         if !hot.is_complete(epoch) {
             return "None".to_owned();
         }

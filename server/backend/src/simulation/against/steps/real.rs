@@ -1,7 +1,7 @@
 //! A step on the real stores, through the real functions.
 
 use super::{
-    AttemptRow, Both, HoldCall, OrderEvent, RUN, Rows, SeatMend, SeatNo, SeatState, Step, attempts, catalog, orders,
+    AttemptRow, Both, HoldCall, OrderEvent, Rows, SeatMend, SeatNo, SeatState, Step, attempts, catalog, orders,
     read, read_log,
 };
 use crate::simulation::sale::ALLOCATION;
@@ -157,7 +157,8 @@ impl Both {
             }
             Step::Take(from, most) => return self.really_take(*from, *most).await,
             Step::Rebuild(from) => {
-                guardian::rebuild(&backend, id, *from, RUN).await.unwrap();
+                let run = seats.store_run(keys).await.unwrap();
+                guardian::rebuild(&backend, id, *from, &run).await.unwrap();
                 self.sale = backend.reload_sale(id).await.unwrap();
             }
             Step::Close(hold) => return sweeper::close_order(&backend, *hold).await.unwrap().to_string(),
@@ -191,7 +192,7 @@ impl Both {
     async fn wait(&self) {
         let Some(ends) = self.hot.state.expiry.values().min().copied() else { return };
         loop {
-            let now = self.backend.seats.time().await.unwrap().0;
+            let now = self.backend.seats.time(&self.sale.keys).await.unwrap().0;
             if now > ends || ends - now > WAIT_MAX_MS {
                 return;
             }
