@@ -113,7 +113,8 @@ impl Backend {
         redis_url: &str,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>> {
-        let address = Address::parse(redis_url).map_err(|what| Error::Config(ConfigError(format!("REDIS_URL: {what}"))))?;
+        let address =
+            Address::parse(redis_url).map_err(|what| Error::Config(ConfigError(format!("REDIS_URL: {what}"))))?;
         let pg = crate::postgres::connect(database_url, config.database_connections).await?;
         crate::postgres::migrate(&pg).await?;
         let seats = RedisSeats::new(Store::connect(&address).await?);

@@ -7,8 +7,8 @@
 mod accounts;
 mod audit;
 mod backend;
-mod best;
 pub mod bench;
+mod best;
 mod catalog;
 mod clock;
 mod config;
@@ -29,6 +29,7 @@ mod simulation;
 mod tickets;
 mod work;
 
+pub use self::redis::StoreFinding;
 pub use accounts::{Client, SignedIn};
 pub use audit::Breach;
 pub use backend::Backend;
@@ -37,7 +38,6 @@ pub use config::{Config, ConfigError, Environment, LiveSettings, PspSettings};
 pub use error::{Error, Result};
 pub use live::Feed;
 pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, StoredPlan};
-pub use self::redis::StoreFinding;
 pub use payment::{PaymentProvider, ProviderError, ProviderPayment, ProviderState};
 pub use seeding::{Demo, FanLogin};
 pub use work::{Reconciled, Workers};

@@ -17,8 +17,8 @@ macro_rules! eventually {
 
 mod accounts;
 mod arena;
-mod best;
 mod bench;
+mod best;
 mod circuit;
 mod clocks;
 mod cluster;

@@ -11,6 +11,7 @@
 //!
 //! "Paid" is valid until the order is refunded.
 
+use super::provider::There;
 use super::world::Stores;
 use domain::hold::HoldState;
 use domain::order::OrderStatus;
@@ -78,7 +79,10 @@ impl Beliefs {
             let order = stores.rows.orders.get(hold);
             // A refund ends it, also where nobody has told the fan of the payment yet.
             let over = order.is_some_and(|order| order.status == OrderStatus::Refunded);
-            let runs = |attempt: &AttemptId| stores.rows.attempts.get(attempt).is_some_and(|one| one.status.is_open());
+            let runs = |attempt: &AttemptId| {
+                let ours = stores.rows.attempts.get(attempt).is_some_and(|one| one.status.is_open());
+                ours && stores.provider.find(*attempt) != Some(There::Canceled)
+            };
             let until = belief.paying.filter(|(attempt, _)| runs(attempt)).map_or(belief.until, |(_, until)| until);
             if over || (!belief.paid && until <= stores.clock) {
                 continue;

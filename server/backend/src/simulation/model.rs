@@ -24,6 +24,8 @@ pub(crate) enum Wrong {
     PositionBeforeRows,
     /// A state is put in place under the old epoch.
     SwapWithoutEpoch,
+    /// A state is put in place over one that was built meanwhile, and sold from.
+    SwapOverStanding,
     /// Ending a hold frees its seats whoever owns them.
     EndWithoutOwner,
     /// Seats turn sold whoever owns them.

@@ -61,6 +61,7 @@ fn every_wrong_variant_is_caught() {
         Wrong::WriterIgnoresPosition,
         Wrong::PositionBeforeRows,
         Wrong::SwapWithoutEpoch,
+        Wrong::SwapOverStanding,
         Wrong::EndWithoutOwner,
         Wrong::ConfirmWithoutOwner,
         Wrong::MendBlindly,

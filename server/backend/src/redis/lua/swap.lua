@@ -5,8 +5,9 @@
 -- Atomic, because scripts between two renames would see half a state. `epoch` is written last and
 -- by this script alone: where it stands, the state is complete.
 if redis.call('HGET', KEYS[12], 'run') ~= RUN then return { 'other_run' } end
-local standing = redis.call('GET', EPOCH)
-if standing and tonumber(standing) >= tonumber(ARGV[1]) then return { 'newer' } end
+-- Whoever rebuilds takes the epoch away first, and then writes down the log: where one stands again,
+-- another rebuilt meanwhile, and what was sold from that state since is in no row yet.
+if redis.call('EXISTS', EPOCH) == 1 then return { 'newer' } end
 if redis.call('STRLEN', KEYS[13]) ~= tonumber(ARGV[2]) then return { 'incomplete' } end
 for i = 2, 11 do
   if redis.call('EXISTS', KEYS[i + 10]) == 1 then

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Seats in one look: two looks make a run.
 const STRETCH: u32 = 7;
 /// A difference must still be there after this long.
-const CONFIRM_AFTER_MS: i64 = 400;
+const CONFIRM_AFTER_MS: i64 = 1_500;
 /// Looks at the written position.
 const WRITTEN_LOOKS: usize = 20;
 

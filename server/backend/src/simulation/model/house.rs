@@ -186,11 +186,12 @@ impl Hot {
 
     /// `swap.lua`
     pub(crate) fn swap(&mut self, at: At, epoch: i64, seats: usize) -> &'static str {
-        if self.epoch.is_some_and(|standing| standing >= epoch) {
-            return "newer";
-        }
         if self.staging.as_ref().is_none_or(|(_, state)| state.meta.run != self.server) {
             return "other_run";
+        }
+        // Whoever rebuilds takes the epoch away first: one that stands was built meanwhile.
+        if self.epoch.is_some() && self.wrong != Some(Wrong::SwapOverStanding) {
+            return "newer";
         }
         match self.staging.take() {
             Some((_, state)) if state.seats.len() == seats => {

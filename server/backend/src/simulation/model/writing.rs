@@ -82,7 +82,7 @@ impl Rows {
         }
         self.set_aside.insert((epoch, at));
         self.close_ended(&entry.ends.iter().copied().collect());
-        if let What::Hold { id, .. } | What::Poison(id) = &entry.what {
+        if let What::Hold { id, .. } = &entry.what {
             holds.push(*id);
         }
         true

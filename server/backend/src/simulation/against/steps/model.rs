@@ -153,11 +153,7 @@ impl Both {
             hot.distrust();
         }
         for hold in &taken.set_aside {
-            let of_hold =
-                |(_, entry): &(LogPosition, Entry)| matches!(entry.what, What::Hold { id, .. } if id == *hold);
-            if entries.iter().any(of_hold) {
-                hot.finish(at, epoch, *hold);
-            }
+            hot.finish(at, epoch, *hold);
         }
         taken.moved.to_string()
     }

@@ -1,8 +1,8 @@
 //! A step on the real stores, through the real functions.
 
 use super::{
-    AttemptRow, Both, HoldCall, OrderEvent, Rows, SeatMend, SeatNo, SeatState, Step, attempts, catalog, orders,
-    read, read_log,
+    AttemptRow, Both, HoldCall, OrderEvent, Rows, SeatMend, SeatNo, SeatState, Step, attempts, catalog, orders, read,
+    read_log,
 };
 use crate::simulation::sale::ALLOCATION;
 use crate::work::{guardian, sweeper, writer};
