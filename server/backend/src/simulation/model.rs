@@ -16,8 +16,8 @@ pub(crate) enum Wrong {
     TakeOverWithoutEnding,
     /// A hold takes seats of expired holds and of such as are being paid.
     TakeOverOfPaying,
-    /// The writer commits without looking at the epoch.
-    WriterIgnoresEpoch,
+    /// The writer commits without looking at the position and the epoch.
+    WriterUnfenced,
     /// The writer commits without looking at the position.
     WriterIgnoresPosition,
     /// The writer moves its position and writes its rows in two transactions.
@@ -26,16 +26,10 @@ pub(crate) enum Wrong {
     SwapWithoutEpoch,
     /// A state is put in place over one that was built meanwhile, and sold from.
     SwapOverStanding,
-    /// Ending a hold frees its seats whoever owns them.
-    EndWithoutOwner,
-    /// Seats turn sold whoever owns them.
-    ConfirmWithoutOwner,
     /// The reconciler sets seats without looking at what is there.
     MendBlindly,
     /// The sweeper gives seats back without closing the order first.
     SweepWithoutOrder,
-    /// A payment starts on a hold that has run out.
-    PayAfterEnd,
     /// An order changes whatever its version is.
     ApplyWithoutVersion,
     /// Claims are taken from whoever has them.
@@ -44,6 +38,4 @@ pub(crate) enum Wrong {
     NoRefund,
     /// The rebuild begins without writing down what the log still has.
     RebuildWithoutDrain,
-    /// A hold that was already made is made again when its request is repeated.
-    NoIdempotency,
 }

@@ -98,9 +98,12 @@ fn settings(sale: &Sale) -> Vec<(&'static str, String)> {
 /// log was written to its end: where another guardian has raised it since, that one's state may have
 /// been sold from already, and its log is not ours to drop.
 pub(crate) async fn rebuild(backend: &Arc<Backend>, id: PerformanceId, from: i64, run: &StoreRun) -> Result<()> {
-    // First in Postgres: from here on no writer of the old epoch can commit.
-    let Some(epoch) = catalog::raise_epoch(&backend.pg, id, from).await? else { return Ok(()) };
-    log::start_epoch(&backend.pg, id, epoch).await?;
+    // First in Postgres: from here on no writer of the old epoch can commit. With it begins the position:
+    // an epoch without one would keep whoever comes next from writing what was accepted meanwhile.
+    let mut tx = backend.pg.begin().await?;
+    let Some(epoch) = catalog::raise_epoch(&mut *tx, id, from).await? else { return Ok(()) };
+    log::start_epoch(&mut *tx, id, epoch).await?;
+    tx.commit().await?;
     let sale = backend.reload_sale(id).await?;
     let owning = orders::owning(&backend.pg, id).await?;
     let visits = queue::admissions(&backend.pg, id, backend.seats.time(&sale.keys).await?).await?;

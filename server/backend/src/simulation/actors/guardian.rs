@@ -38,11 +38,11 @@ async fn rebuild(me: &Actor, from: i64, run: u64) -> Reply<()> {
     let raised = me
         .call(Store::Postgres, "raise epoch", move |stores| {
             // Whoever changes seats in both stores holds the epoch meanwhile.
-            if stores.epoch_locks > 0 { None } else { stores.rows.raise_epoch(from) }
+            let raised = if stores.epoch_locks > 0 { None } else { stores.rows.raise_epoch(from) };
+            raised.inspect(|epoch| stores.rows.start_epoch(*epoch))
         })
         .await?;
     let Some(epoch) = raised else { return Ok(()) };
-    me.postgres("start epoch", move |rows| rows.start_epoch(epoch)).await?;
     let now = me.time().await?;
     let state = me.postgres("read rows", move |rows| rows.build(now, run)).await?;
     let seats = state.seats.len();

@@ -49,7 +49,7 @@ impl Hot {
         if !self.is_complete(epoch) {
             return HoldAnswer::Rebuilding;
         }
-        if let Some(record) = self.state.holds.get(&ask.hold).filter(|_| self.wrong != Some(Wrong::NoIdempotency)) {
+        if let Some(record) = self.state.holds.get(&ask.hold) {
             return before(record, ask);
         }
         let settings = self.state.meta.settings;

@@ -185,7 +185,7 @@ impl Hot {
         let Some(mut record) = self.state.holds.get(&id).cloned() else { return };
         for seat in &record.seats {
             let own = self.state.owner.get(seat) == Some(&id);
-            if own || self.wrong == Some(Wrong::EndWithoutOwner) {
+            if own {
                 self.state.set_state(*seat, SeatState::Available, delta);
                 self.state.owner.remove(seat);
             }
@@ -257,7 +257,7 @@ impl Hot {
         }
         let mut lost = record.seats.clone();
         lost.retain(|seat| self.state.owner.get(seat) != Some(&id));
-        if !lost.is_empty() && self.wrong != Some(Wrong::ConfirmWithoutOwner) {
+        if !lost.is_empty() {
             return no("lost", &lost);
         }
         let mut delta = Vec::new();
@@ -292,7 +292,6 @@ impl Hot {
         if !self.is_complete(epoch) {
             return PayAnswer::Rebuilding;
         }
-        let late = self.wrong == Some(Wrong::PayAfterEnd);
         let Some(record) = self.state.holds.get_mut(&id).filter(|record| record.account == account) else {
             return PayAnswer::Gone;
         };
@@ -300,10 +299,9 @@ impl Hot {
             HoldState::Paying if record.attempt == Some(attempt) => PayAnswer::Until(Millis(record.expires)),
             HoldState::Paying => PayAnswer::OtherAttempt,
             HoldState::Sold => PayAnswer::Sold,
-            HoldState::Closing if !late => PayAnswer::Gone,
-            HoldState::Closed => PayAnswer::Gone,
-            HoldState::Held if record.expires <= at.now && !late => PayAnswer::Gone,
-            HoldState::Held | HoldState::Closing => {
+            HoldState::Closing | HoldState::Closed => PayAnswer::Gone,
+            HoldState::Held if record.expires <= at.now => PayAnswer::Gone,
+            HoldState::Held => {
                 record.state = HoldState::Paying;
                 record.attempt = Some(attempt);
                 record.expires = (at.now + allowed_ms).min(record.created + cap_ms);

@@ -61,8 +61,8 @@ impl Rows {
     fn advance(&mut self, epoch: i64, from: LogPosition, to: LogPosition) -> bool {
         let Some((standing, position)) = self.position else { return false };
         let epoch_fits = standing == epoch && self.epoch == epoch;
-        let fits = (epoch_fits || self.wrong == Some(Wrong::WriterIgnoresEpoch))
-            && (position == from || self.wrong == Some(Wrong::WriterIgnoresPosition));
+        let fits = (epoch_fits || self.wrong == Some(Wrong::WriterUnfenced))
+            && (position == from || matches!(self.wrong, Some(Wrong::WriterIgnoresPosition | Wrong::WriterUnfenced)));
         if fits {
             self.position = Some((standing, to));
         }
