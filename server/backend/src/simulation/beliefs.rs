@@ -16,7 +16,7 @@ use super::world::Stores;
 use domain::hold::HoldState;
 use domain::order::OrderStatus;
 use domain::{AccountId, AttemptId, OrderId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The store that told something: how often it had lost anything, and whether it had been rebuilt since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +44,15 @@ struct Belief {
 
 /// All beliefs, by hold.
 #[derive(Debug, Default)]
-pub(crate) struct Beliefs(BTreeMap<OrderId, Belief>);
+pub(crate) struct Beliefs(BTreeMap<OrderId, Belief>, BTreeSet<OrderId>);
 
 impl Beliefs {
     /// "Held until", with the seats.
     pub(crate) fn held(&mut self, hold: OrderId, account: AccountId, seats: Vec<u32>, until: i64, told: Told) {
+        // Given back by the same account in another window: a late word of it counts for nothing.
+        if self.1.contains(&hold) {
+            return;
+        }
         self.0.insert(hold, Belief { account, seats, until, paying: None, paid: false, told });
     }
 
@@ -69,6 +73,7 @@ impl Beliefs {
     /// "Closed", or given back.
     pub(crate) fn ended(&mut self, hold: OrderId) {
         self.0.remove(&hold);
+        self.1.insert(hold);
     }
 
     /// The first seat of which two fans are validly told that it is theirs, or a valid belief without anything behind

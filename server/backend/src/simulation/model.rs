@@ -22,8 +22,6 @@ pub(crate) enum Wrong {
     WriterIgnoresPosition,
     /// The writer moves its position and writes its rows in two transactions.
     PositionBeforeRows,
-    /// A state is put in place under the old epoch.
-    SwapWithoutEpoch,
     /// A state is put in place over one that was built meanwhile, and sold from.
     SwapOverStanding,
     /// The reconciler sets seats without looking at what is there.

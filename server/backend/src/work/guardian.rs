@@ -66,8 +66,8 @@ async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
     backend.seats.distrust(&sale.keys).await?;
     let started = Instant::now();
     // Nothing is added from here on: what the log still has was accepted, and goes first.
-    writer::drain(backend, &sale).await?;
-    rebuild(backend, id, sale.row.epoch, &run).await?;
+    let written = writer::drain(backend, &sale).await?;
+    rebuild(backend, id, (sale.row.epoch, &written), &run).await?;
     metrics::counter!("stararena_rebuilds_total").increment(1);
     metrics::histogram!("stararena_rebuild_seconds").record(started.elapsed().as_secs_f64());
     Ok(())
@@ -95,9 +95,14 @@ fn settings(sale: &Sale) -> Vec<(&'static str, String)> {
 }
 
 /// Builds the state of a sale from Postgres and puts it in place in one step. `from` is the epoch whose
-/// log was written to its end: where another guardian has raised it since, that one's state may have
+/// log was written, up to `written`: where another guardian has raised it since, that one's state may have
 /// been sold from already, and its log is not ours to drop.
-pub(crate) async fn rebuild(backend: &Arc<Backend>, id: PerformanceId, from: i64, run: &StoreRun) -> Result<()> {
+pub(crate) async fn rebuild(
+    backend: &Arc<Backend>,
+    id: PerformanceId,
+    (from, written): (i64, &str),
+    run: &StoreRun,
+) -> Result<()> {
     // First in Postgres: from here on no writer of the old epoch can commit. With it begins the position:
     // an epoch without one would keep whoever comes next from writing what was accepted meanwhile.
     let mut tx = backend.pg.begin().await?;
@@ -115,7 +120,7 @@ pub(crate) async fn rebuild(backend: &Arc<Backend>, id: PerformanceId, from: i64
     let bytes = seat_bytes(&sale, &catalog::blocked(&backend.pg, id).await?, &kept, &owning)?;
     check_counts(&sale, &bytes, &owning)?;
     stage(backend, &sale, run, &bytes, &owning, &visits, queued.serving).await?;
-    match backend.seats.swap(&sale.keys, epoch, bytes.len()).await?.as_str() {
+    match backend.seats.swap(&sale.keys, epoch, bytes.len(), written).await?.as_str() {
         "ok" => {
             tracing::info!(%id, epoch, seats = bytes.len(), orders = owning.len(), "the state of a sale was built");
             Ok(())

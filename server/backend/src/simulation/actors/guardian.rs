@@ -4,6 +4,7 @@
 use crate::simulation::actors::writer::drain;
 use crate::simulation::model::Wrong;
 use crate::simulation::world::{Actor, Reply, Store};
+use domain::live::LogPosition;
 
 /// Guards for ever.
 pub(crate) async fn guardian(me: Actor) {
@@ -28,13 +29,12 @@ async fn guard_once(me: &Actor) -> Reply<()> {
         return Ok(());
     }
     me.redis("distrust", |hot, _| hot.distrust()).await?;
-    if me.world.borrow().stores.hot.wrong != Some(Wrong::RebuildWithoutDrain) {
-        drain(me, epoch).await?;
-    }
-    rebuild(me, epoch, run).await
+    let skipped = me.world.borrow().stores.hot.wrong == Some(Wrong::RebuildWithoutDrain);
+    let written = if skipped { LogPosition { ms: u64::MAX, seq: 0 } } else { drain(me, epoch).await? };
+    rebuild(me, (epoch, written), run).await
 }
 
-async fn rebuild(me: &Actor, from: i64, run: u64) -> Reply<()> {
+async fn rebuild(me: &Actor, (from, written): (i64, LogPosition), run: u64) -> Reply<()> {
     let raised = me
         .call(Store::Postgres, "raise epoch", move |stores| {
             // Whoever changes seats in both stores holds the epoch meanwhile.
@@ -50,7 +50,7 @@ async fn rebuild(me: &Actor, from: i64, run: u64) -> Reply<()> {
     let swapped = me
         .call(Store::Redis, "swap", move |stores| {
             let at = stores.at();
-            let word = stores.hot.swap(at, epoch, seats);
+            let word = stores.hot.swap(at, epoch, seats, written);
             stores.half_mended &= word != "ok";
             word
         })

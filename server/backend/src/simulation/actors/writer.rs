@@ -91,16 +91,18 @@ async fn torn(me: &Actor, epoch: i64, from: LogPosition, entries: Vec<(LogPositi
 }
 
 /// `drain`
-pub(crate) async fn drain(me: &Actor, epoch: i64) -> Reply<()> {
+pub(crate) async fn drain(me: &Actor, epoch: i64) -> Reply<LogPosition> {
+    let mut upto = LogPosition::default();
     for _ in 0..DRAIN_BATCHES_MAX {
         let Some((standing, position)) = me.postgres("read position", |rows| rows.position).await? else {
-            return Ok(());
+            return Ok(upto);
         };
         let entries = read_log(me, position).await?;
         if entries.is_empty() || standing != epoch {
-            return Ok(());
+            return Ok(position);
         }
         take(me, epoch, position, entries).await?;
+        upto = position;
     }
-    Ok(())
+    Ok(upto)
 }

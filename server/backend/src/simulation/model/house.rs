@@ -185,12 +185,13 @@ impl Hot {
     }
 
     /// `swap.lua`
-    pub(crate) fn swap(&mut self, at: At, epoch: i64, seats: usize) -> &'static str {
+    pub(crate) fn swap(&mut self, at: At, epoch: i64, seats: usize, written: LogPosition) -> &'static str {
         if self.staging.as_ref().is_none_or(|(_, state)| state.meta.run != self.server) {
             return "other_run";
         }
         // Whoever rebuilds takes the epoch away first: one that stands was built meanwhile.
-        if self.epoch.is_some() && self.wrong != Some(Wrong::SwapOverStanding) {
+        let stands = self.epoch.is_some() || self.last() > written;
+        if stands && self.wrong != Some(Wrong::SwapOverStanding) {
             return "newer";
         }
         match self.staging.take() {

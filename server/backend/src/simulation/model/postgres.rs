@@ -83,9 +83,6 @@ pub(crate) const PRICE: i64 = 100;
 impl Rows {
     /// Raises the epoch, if it is still the one that was read.
     pub(crate) fn raise_epoch(&mut self, from: i64) -> Option<i64> {
-        if self.wrong == Some(Wrong::SwapWithoutEpoch) && from > 0 {
-            return Some(from);
-        }
         (self.epoch == from).then(|| {
             self.epoch += 1;
             self.epoch

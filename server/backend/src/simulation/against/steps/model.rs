@@ -71,7 +71,8 @@ impl Both {
                 if let Some(epoch) = rows.raise_epoch(*from) {
                     rows.start_epoch(epoch);
                     hot.stage(epoch, rows.build(at.now, hot.server));
-                    hot.swap(at, epoch, rows.seat_count);
+                    let written = hot.last();
+                    hot.swap(at, epoch, rows.seat_count, written);
                 }
             }
             Step::Close(hold) => {

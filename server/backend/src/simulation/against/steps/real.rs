@@ -158,7 +158,8 @@ impl Both {
             Step::Take(from, most) => return self.really_take(*from, *most).await,
             Step::Rebuild(from) => {
                 let run = seats.store_run(keys).await.unwrap();
-                guardian::rebuild(&backend, id, *from, &run).await.unwrap();
+                let written = self.hot.last().to_string();
+                guardian::rebuild(&backend, id, (*from, &written), &run).await.unwrap();
                 self.sale = backend.reload_sale(id).await.unwrap();
             }
             Step::Close(hold) => return sweeper::close_order(&backend, *hold).await.unwrap().to_string(),
