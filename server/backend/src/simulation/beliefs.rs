@@ -9,6 +9,8 @@
 //!   only what Postgres knows of the order keeps the belief valid. For the same reason a store that has lost
 //!   something and is not rebuilt yet makes no belief valid by itself: until the order is written, it doesn't count.
 //!
+//! A hold that the arbiter refused is told so at once; in runs in which nothing goes wrong there must be none.
+//!
 //! "Paid" is valid until the order is refunded.
 
 use super::provider::There;
@@ -83,7 +85,7 @@ impl Beliefs {
         for (hold, belief) in &self.0 {
             let order = stores.rows.orders.get(hold);
             // A refund ends it, also where nobody has told the fan of the payment yet.
-            let over = order.is_some_and(|order| order.status == OrderStatus::Refunded);
+            let over = order.is_some_and(|order| matches!(order.status, OrderStatus::Refunded | OrderStatus::Refused));
             let runs = |attempt: &AttemptId| {
                 let ours = stores.rows.attempts.get(attempt).is_some_and(|one| one.status.is_open());
                 ours && stores.provider.find(*attempt) != Some(There::Canceled)

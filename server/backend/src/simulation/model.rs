@@ -24,14 +24,8 @@ pub(crate) enum Wrong {
     PositionBeforeRows,
     /// A state is put in place over one that was built meanwhile, and sold from.
     SwapOverStanding,
-    /// The reconciler sets seats without looking at what is there.
-    MendBlindly,
-    /// The sweeper gives seats back without closing the order first.
-    SweepWithoutOrder,
     /// An order changes whatever its version is.
     ApplyWithoutVersion,
-    /// Claims are taken from whoever has them.
-    ClaimsOverwrite,
     /// Captured money without seats is kept.
     NoRefund,
     /// The rebuild begins without writing down what the log still has.

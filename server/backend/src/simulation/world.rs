@@ -66,7 +66,8 @@ pub(crate) struct Stores {
     /// Redis's clock.
     pub(crate) clock: i64,
     pub(crate) random: Random,
-    /// Corrections of the reconciler, and whether a state is half corrected.
+    /// Corrections of the reconciler, and whether this state was corrected: seats, holds and counts are corrected
+    /// one by one, so that they need not agree before the end.
     pub(crate) repairs: u64,
     pub(crate) half_mended: bool,
     /// Orders that did not get the seats that their holds had.
@@ -94,6 +95,8 @@ pub(crate) struct World {
     pub(crate) now: i64,
     pub(crate) random: Random,
     pub(crate) faults: Faults,
+    /// Nothing goes wrong in this run.
+    pub(crate) calm: bool,
     pub(crate) beliefs: Beliefs,
     /// No new business: everything runs to its end.
     pub(crate) closing: bool,
@@ -140,6 +143,7 @@ impl World {
             now: 0,
             random: Random::new(seed),
             faults,
+            calm: !faults.any(),
             beliefs: Beliefs::default(),
             closing: false,
             trace: None,
@@ -259,7 +263,8 @@ impl World {
         self.stores.run += 1;
         self.stores.hot.server = self.stores.run;
         self.stores.losses += 1;
-        self.stores.half_mended = false;
+        // What comes back may be half corrected.
+        self.stores.half_mended = self.stores.repairs > 0;
         self.touched = true;
     }
 

@@ -2,7 +2,6 @@
 
 use crate::redis::ShortAnswer;
 use crate::simulation::actors::{fan, money};
-use crate::simulation::model::Wrong;
 use crate::simulation::model::postgres::{RefundStatus, is_sold};
 use crate::simulation::provider::There;
 use crate::simulation::world::{Actor, Reply, Store};
@@ -57,9 +56,6 @@ async fn sweep_once(me: &Actor) -> Reply<()> {
 /// Closes the order of a hold that ran out; whether the hold may end now.
 async fn close_order(me: &Actor, id: OrderId) -> Reply<bool> {
     let Some(order) = fan::order(me, id).await? else { return Ok(true) };
-    if me.world.borrow().stores.hot.wrong == Some(Wrong::SweepWithoutOrder) {
-        return Ok(true);
-    }
     match order.status {
         OrderStatus::PendingPayment => {
             me.postgres("order expire", move |rows| rows.apply(id, &order, OrderEvent::Expire, None)).await

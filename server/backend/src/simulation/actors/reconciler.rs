@@ -15,6 +15,13 @@ use std::collections::BTreeMap;
 const STRETCH: u32 = 7;
 /// A difference must still be there after this long.
 const CONFIRM_AFTER_MS: i64 = 1_500;
+/// The same where things go wrong: short, so that much moves between the look and the correction.
+const CONFIRM_EARLY_MS: i64 = 50;
+
+fn confirm_after(me: &Actor) -> i64 {
+    if me.world.borrow().calm { CONFIRM_AFTER_MS } else { CONFIRM_EARLY_MS }
+}
+
 /// Looks at the written position.
 const WRITTEN_LOOKS: usize = 20;
 
@@ -56,9 +63,7 @@ pub(crate) async fn run(me: &Actor) -> Reply<u64> {
         first = last + 1;
     }
     mend_counts(me, epoch).await?;
-    let mut world = me.world.borrow_mut();
-    let repaired = world.stores.repairs - before;
-    world.stores.half_mended &= repaired > 0;
+    let repaired = me.world.borrow().stores.repairs - before;
     Ok(repaired)
 }
 
@@ -67,7 +72,7 @@ async fn confirmed(me: &Actor, epoch: i64, first: u32, last: u32) -> Reply<Optio
     if before.seats.is_empty() && before.holds.is_empty() {
         return Ok(None);
     }
-    me.pause(CONFIRM_AFTER_MS).await;
+    me.pause(confirm_after(me)).await;
     Ok(differences(me, epoch, first, last).await?.map(|mut now| {
         now.seats.retain(|seat, one| before.seats.get(seat) == Some(one));
         now.holds.retain(|hold, one| before.holds.get(hold) == Some(one));
@@ -212,7 +217,7 @@ async fn mend_counts(me: &Actor, epoch: i64) -> Reply<()> {
     if before.is_empty() {
         return Ok(());
     }
-    me.pause(CONFIRM_AFTER_MS).await;
+    me.pause(confirm_after(me)).await;
     for (account, pair) in count_differences(me, epoch).await?.unwrap_or_default() {
         if before.get(&account) == Some(&pair) {
             correct(me, "mend count", move |hot| hot.mend_count(epoch, account, pair.0, pair.1)).await?;

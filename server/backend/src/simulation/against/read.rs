@@ -116,6 +116,8 @@ fn meta(fields: &HashMap<String, String>) -> Meta {
 }
 
 type Texts = HashMap<String, String>;
+/// Epoch, settings, bytes, owners, holds, expiry and counts.
+type SaleKeys = (Option<i64>, Texts, Vec<u8>, HashMap<u32, String>, Texts, HashMap<String, i64>, Texts);
 
 /// All keys of a performance, and its log.
 pub(super) async fn hot(backend: &Backend, keys: &Keys) -> Hot {
@@ -123,7 +125,7 @@ pub(super) async fn hot(backend: &Backend, keys: &Keys) -> Hot {
     let [epoch, meta_key, bytes, owner, holds, expiry, held_by, shoppers, entered, _log, tombs] = keys.all() else {
         panic!("eleven keys");
     };
-    let read: (Option<i64>, Texts, Vec<u8>, HashMap<u32, String>, Texts, HashMap<String, i64>, Texts) = redis::pipe()
+    let read: SaleKeys = redis::pipe()
         .atomic()
         .get(epoch)
         .hgetall(meta_key)

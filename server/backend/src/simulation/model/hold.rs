@@ -39,6 +39,9 @@ impl Choice {
     }
 }
 
+/// A refusal that names seats.
+type Refuse = fn(Vec<SeatNo>) -> HoldAnswer;
+
 fn list(seats: Vec<u32>) -> Vec<SeatNo> {
     seats.into_iter().map(SeatNo).collect()
 }
@@ -121,7 +124,7 @@ impl Hot {
             }
             choice.seats.insert(*seat);
         }
-        let refusals: [(Vec<u32>, fn(Vec<SeatNo>) -> HoldAnswer); 4] = [
+        let refusals: [(Vec<u32>, Refuse); 4] = [
             (unknown, HoldAnswer::Unknown),
             (blocked, HoldAnswer::Blocked),
             (reserved, HoldAnswer::Reserved),

@@ -85,8 +85,7 @@ impl Hot {
         record: Option<&Record>,
     ) -> bool {
         let is = (self.state.seats.get(seat as usize).copied().unwrap_or(0), self.state.owner.get(&seat).copied());
-        let blind = self.wrong == Some(Wrong::MendBlindly);
-        if !self.is_complete(epoch) || (is != found && !blind) {
+        if !self.is_complete(epoch) || is != found {
             return false;
         }
         match wanted.1 {
@@ -95,7 +94,7 @@ impl Hot {
             }
             Some(owner) => {
                 match self.state.holds.get(&owner).map(|record| record.state) {
-                    Some(HoldState::Closed | HoldState::Closing) if !blind => return false,
+                    Some(HoldState::Closed | HoldState::Closing) => return false,
                     Some(_) => {}
                     None => {
                         let Some(record) = record else { return false };

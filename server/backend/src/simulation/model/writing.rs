@@ -152,11 +152,7 @@ impl Rows {
         // By seat; where two orders want one seat, the first of the log has it.
         wanted.sort_by_key(|(seat, _)| *seat);
         for (seat, id) in wanted {
-            if self.wrong == Some(Wrong::ClaimsOverwrite) {
-                self.claims.insert(seat, id);
-            } else {
-                self.claims.entry(seat).or_insert(id);
-            }
+            self.claims.entry(seat).or_insert(id);
         }
         let mut refused = Vec::new();
         for (id, seats) in made {
