@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help run test test-rust test-pages check fmt rush bench doctor watch build screenshots setup clean clean-all
+.PHONY: help run test test-rust test-pages check fmt simulate rush bench doctor watch build screenshots setup clean clean-all
 
 help: ## Lists these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1mmake %-12s\033[0m %s\n", $$1, $$2 }' Makefile
@@ -26,6 +26,9 @@ check: ## Format, lints (native and WebAssembly), documentation, dependencies.
 
 fmt: ## Formats the Rust code.
 	@bash -c 'source scripts/common.sh && cargo fmt --all'
+
+simulate: ## Plays sales of seats with faults in a model of both stores. SEEDS=100000 START=0 or SEED=123
+	@SEEDS='$(SEEDS)' START='$(START)' SEED='$(SEED)' scripts/simulate.sh
 
 rush: ## Simulates an on-sale and prints the result as JSON. FANS=2000 SEATS=2000 [URL=http://...]
 	@FANS='$(FANS)' SEATS='$(SEATS)' URL='$(URL)' scripts/rush.sh

@@ -25,6 +25,8 @@ mod postgres;
 mod queue;
 mod redis;
 mod seeding;
+#[cfg(test)]
+mod simulation;
 mod tickets;
 mod work;
 

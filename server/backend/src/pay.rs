@@ -114,8 +114,13 @@ impl Backend {
         };
         // Redis's clock has just decided that the hold stands; ours may be off and decides nothing.
         let step = transition(OrderFacts { status: row.status, expires: until }, OrderEvent::Pay, until.plus(-1))?;
-        let moved = orders::apply(&mut tx, row, step, OrderEvent::Pay, Some(until), self.now()).await?;
+        // Whoever asked the provider meanwhile, and heard of no payment, may have ended this attempt.
+        let open = attempts::hold_open(&mut *tx, attempt.id).await?;
+        let moved = open && orders::apply(&mut tx, row, step, OrderEvent::Pay, Some(until), self.now()).await?;
         tx.commit().await?;
+        if !open {
+            return self.not_begun(row, &attempt).await;
+        }
         if !moved {
             // Somebody else moved it meanwhile: the same attempt by another click, or its end.
             match orders::one(&self.pg, row.id).await? {
@@ -124,6 +129,16 @@ impl Backend {
             }
         }
         Ok(attempts::one(&self.pg, attempt.id).await?.unwrap_or(attempt))
+    }
+
+    /// The attempt ended before its order moved: the hold runs on as before.
+    async fn not_begun(&self, row: &OrderRow, attempt: &AttemptRow) -> Result<AttemptRow> {
+        let ended = attempts::one(&self.pg, attempt.id).await?;
+        if ended.is_some_and(|ended| ended.status == AttemptStatus::Canceled) {
+            let epoch = self.sale(row.performance).await?.row.epoch;
+            self.unpay(row, attempt, epoch).await?;
+        }
+        refuse(Code::WrongState, "the payment of this order is being decided; look again in a moment")
     }
 
     /// The one open attempt of an order: made now, or by a click that came before.

@@ -10,8 +10,8 @@ pub(crate) mod guardian;
 mod jobs;
 mod leader;
 mod reconciler;
-mod sweeper;
-mod writer;
+pub(crate) mod sweeper;
+pub(crate) mod writer;
 
 pub use reconciler::Reconciled;
 

@@ -170,7 +170,7 @@ impl Backend {
     }
 
     /// The money is ours: the order is paid, or, where it owns no seats any more, all of it goes back.
-    async fn captured(self: &Arc<Self>, attempt: &AttemptRow) -> Result<()> {
+    pub(crate) async fn captured(self: &Arc<Self>, attempt: &AttemptRow) -> Result<()> {
         for _ in 0..5 {
             let Some(order) = orders::one(&self.pg, attempt.order).await? else {
                 return Err(Error::Broken(format!("attempt {} has no order", attempt.id)));
@@ -235,7 +235,7 @@ impl Backend {
     }
 
     /// The attempt ended without money: the hold runs on for another try, or the order closes.
-    async fn attempt_canceled(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
+    pub(crate) async fn attempt_canceled(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
         // Both stores under one epoch: a rebuild comes before, and Redis refuses, or reads what is committed.
         let mut tx = self.pg.begin().await?;
         let Some(epoch) = prices::hold_epoch(&mut *tx, order.performance).await? else {
@@ -243,14 +243,15 @@ impl Backend {
         };
         let next = match order.status {
             OrderStatus::PaymentProcessing => self.after_failure(order, attempt, epoch).await?,
-            // The hold may have been extended just before a crash: it runs out again from here on.
-            OrderStatus::PendingPayment => {
-                self.unpay(order, attempt, epoch).await?;
-                None
-            }
             _ => None,
         };
+        let pending = order.status == OrderStatus::PendingPayment;
         if !attempts::set_status(&mut *tx, attempt.id, AttemptStatus::Canceled).await? {
+            return Ok(());
+        }
+        // Pay may be moving this order right now: then the attempt is not over.
+        if pending && !orders::hold_unchanged(&mut *tx, order).await? {
+            tx.rollback().await?;
             return Ok(());
         }
         if let Some((event, expires)) = next {
@@ -263,6 +264,12 @@ impl Backend {
         }
         tx.commit().await?;
         self.wake.release.notify_one();
+        if pending {
+            // The hold may have been extended just before a crash: it runs out again from here on. Not before
+            // the attempt has ended, or a payment that begins now would be one for seats that run out.
+            let epoch = self.sale(order.performance).await?.row.epoch;
+            self.unpay(order, attempt, epoch).await?;
+        }
         Ok(())
     }
 
@@ -283,7 +290,7 @@ impl Backend {
         }
     }
 
-    async fn unpay(&self, order: &OrderRow, attempt: &AttemptRow, epoch: i64) -> Result<PayAnswer> {
+    pub(super) async fn unpay(&self, order: &OrderRow, attempt: &AttemptRow, epoch: i64) -> Result<PayAnswer> {
         let sale = self.sale(order.performance).await?;
         let times = (AFTER_FAILURE_MS, self.hold_cap(&sale));
         self.seats.unpay(&sale.keys, epoch, order.id, attempt.id, times).await

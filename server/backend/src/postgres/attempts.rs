@@ -119,6 +119,17 @@ pub(crate) async fn set_status(db: impl PgExecutor<'_>, id: AttemptId, to: Attem
     Ok(done.rows_affected() == 1)
 }
 
+/// Whether an attempt may still bring money; it stays so until this transaction ends.
+pub(crate) async fn hold_open(db: impl PgExecutor<'_>, id: AttemptId) -> sqlx::Result<bool> {
+    let open: Option<i32> = sqlx::query_scalar(
+        "select 1 from attempts where id = $1 and status in ('created', 'open', 'authorized') for update",
+    )
+    .bind(id.0)
+    .fetch_optional(db)
+    .await?;
+    Ok(open.is_some())
+}
+
 /// Notes why the provider declined, for the fan.
 pub(crate) async fn set_error(db: impl PgExecutor<'_>, id: AttemptId, error: Option<&str>) -> sqlx::Result<()> {
     sqlx::query("update attempts set last_error = $2 where id = $1 and last_error is distinct from $2")

@@ -87,6 +87,18 @@ pub(crate) async fn apply(
     Ok(done.rows_affected() == 1)
 }
 
+/// Whether an order is still as it was read; it stays so until this transaction ends.
+pub(crate) async fn hold_unchanged(db: impl PgExecutor<'_>, row: &OrderRow) -> sqlx::Result<bool> {
+    let same: Option<i32> =
+        sqlx::query_scalar("select 1 from orders where id = $1 and status = $2 and version = $3 for update")
+            .bind(row.id.0)
+            .bind(row.status.as_str())
+            .bind(row.version)
+            .fetch_optional(db)
+            .await?;
+    Ok(same.is_some())
+}
+
 /// Whether an order is waiting for its payment and owns every one of its seats: asked before a capture.
 pub(crate) async fn owns_all_seats(db: impl PgExecutor<'_>, id: OrderId) -> sqlx::Result<bool> {
     sqlx::query_scalar(

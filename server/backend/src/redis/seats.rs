@@ -375,9 +375,10 @@ impl RedisSeats {
     }
 
     /// Puts a staged state in place: the script's word.
-    pub(crate) async fn swap(&self, keys: &Keys, epoch: i64, seat_count: usize) -> Result<String> {
+    pub(crate) async fn swap(&self, keys: &Keys, epoch: i64, seat_count: usize, written: &str) -> Result<String> {
         let all: Vec<String> = keys.all().iter().chain(&keys.staging(epoch)).cloned().collect();
-        let values = self.run(&self.scripts.swap, &all, &[&epoch.to_string(), &seat_count.to_string()]).await?;
+        let values =
+            self.run(&self.scripts.swap, &all, &[&epoch.to_string(), &seat_count.to_string(), written]).await?;
         Ok(word(&values))
     }
 

@@ -72,8 +72,8 @@ async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
     backend.seats.distrust(&sale.keys).await?;
     let started = Instant::now();
     // Nothing is added from here on: what the log still has was accepted, and goes first.
-    writer::drain(backend, id).await?;
-    rebuild(backend, id, &run).await?;
+    let written = writer::drain(backend, &sale).await?;
+    rebuild(backend, id, (sale.row.epoch, &written), &run).await?;
     metrics::counter!("stararena_rebuilds_total").increment(1);
     metrics::histogram!("stararena_rebuild_seconds").record(started.elapsed().as_secs_f64());
     Ok(())
@@ -100,12 +100,21 @@ fn settings(sale: &Sale) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Builds the state of a sale from Postgres and puts it in place in one step.
-async fn rebuild(backend: &Arc<Backend>, id: PerformanceId, run: &StoreRun) -> Result<()> {
-    let old = backend.reload_sale(id).await?;
-    // First in Postgres: from here on no writer of the old epoch can commit.
-    let Some(epoch) = catalog::raise_epoch(&backend.pg, id, old.row.epoch).await? else { return Ok(()) };
-    log::start_epoch(&backend.pg, id, epoch).await?;
+/// Builds the state of a sale from Postgres and puts it in place in one step. `from` is the epoch whose
+/// log was written, up to `written`: where another guardian has raised it since, that one's state may have
+/// been sold from already, and its log is not ours to drop.
+pub(crate) async fn rebuild(
+    backend: &Arc<Backend>,
+    id: PerformanceId,
+    (from, written): (i64, &str),
+    run: &StoreRun,
+) -> Result<()> {
+    // First in Postgres: from here on no writer of the old epoch can commit. With it begins the position:
+    // an epoch without one would keep whoever comes next from writing what was accepted meanwhile.
+    let mut tx = backend.pg.begin().await?;
+    let Some(epoch) = catalog::raise_epoch(&mut *tx, id, from).await? else { return Ok(()) };
+    log::start_epoch(&mut *tx, id, epoch).await?;
+    tx.commit().await?;
     let sale = backend.reload_sale(id).await?;
     let owning = orders::owning(&backend.pg, id).await?;
     let visits = queue::admissions(&backend.pg, id, backend.seats.time(&sale.keys).await?).await?;
@@ -120,7 +129,7 @@ async fn rebuild(backend: &Arc<Backend>, id: PerformanceId, run: &StoreRun) -> R
     let ended = orders::ended_since(&backend.pg, id, now.plus(-TOMB_TTL_MS), TOMBS_MAX).await?;
     let built = Built { bytes: &bytes, owning: &owning, ended: &ended, visits: &visits, serving: queued.serving };
     stage(backend, &sale, run, now, &built).await?;
-    match backend.seats.swap(&sale.keys, epoch, bytes.len()).await?.as_str() {
+    match backend.seats.swap(&sale.keys, epoch, bytes.len(), written).await?.as_str() {
         "ok" => {
             tracing::info!(%id, epoch, seats = bytes.len(), orders = owning.len(), "the state of a sale was built");
             Ok(())

@@ -44,7 +44,7 @@ async fn sweep_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
 }
 
 /// Closes the order of a hold that ran out; whether the hold may end now.
-async fn close_order(backend: &Arc<Backend>, id: OrderId) -> Result<bool> {
+pub(crate) async fn close_order(backend: &Arc<Backend>, id: OrderId) -> Result<bool> {
     let Some(order) = orders::one(&backend.pg, id).await? else {
         // Not written yet: the hold's end follows it in the log, and the writer folds both.
         return Ok(true);

@@ -91,20 +91,26 @@ async fn write_epoch(backend: &Arc<Backend>, id: PerformanceId, stop: &Cancellat
     Ok(())
 }
 
-/// Commits what the log of a sale still has, before its state is built anew from Postgres. The writer
+/// Before the first entry of a log.
+const START: &str = "0-0";
+
+/// Commits what the log of a sale still has, and says up to where, before its state is built anew from Postgres. The writer
 /// may do so at the same time: each entry takes effect once, whoever is quicker.
-pub(super) async fn drain(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
-    let sale = backend.reload_sale(id).await?;
+pub(super) async fn drain(backend: &Arc<Backend>, sale: &Sale) -> Result<String> {
     let mut connection = backend.seats.connection();
+    let mut upto = START.to_owned();
     for _ in 0..DRAIN_BATCHES_MAX {
-        let Some((epoch, position)) = rows::position(&backend.pg, id).await? else { return Ok(()) };
+        let Some((epoch, position)) = rows::position(&backend.pg, sale.id()).await? else {
+            return Ok(START.to_owned());
+        };
         let entries = read_log(&mut connection, &sale.keys, &position, None).await?;
         if entries.is_empty() || epoch != sale.row.epoch {
-            return Ok(());
+            return Ok(position);
         }
-        take(backend, &sale, &position, &entries).await?;
+        take(backend, sale, &position, &entries).await?;
+        upto = position;
     }
-    Ok(())
+    Ok(upto)
 }
 
 /// Tells the scripts how far the log is written: they refuse to hold when it is too far behind.
@@ -153,7 +159,7 @@ impl From<sqlx::Error> for Refused {
 
 /// Commits entries that follow `from`: all in one transaction, or, where one of them can't be written,
 /// each by itself. `false` when the position or the epoch is not what it was.
-async fn take(backend: &Arc<Backend>, sale: &Sale, from: &str, entries: &[LogEntry]) -> Result<bool> {
+pub(crate) async fn take(backend: &Arc<Backend>, sale: &Sale, from: &str, entries: &[LogEntry]) -> Result<bool> {
     let Some(last) = entries.last() else { return Ok(true) };
     let whole: std::result::Result<Vec<_>, String> = entries.iter().map(understand).collect();
     if let Ok(understood) = whole {

@@ -1,0 +1,289 @@
+//! A fan with a browser, and the server's use-cases that it calls: enter, hold, release, pay, cancel.
+
+use crate::redis::{AreaDraw, HoldAnswer, PayAnswer, ShortAnswer};
+use crate::simulation::actors::money;
+use crate::simulation::beliefs::Told;
+use crate::simulation::model::hold::Ask;
+use crate::simulation::model::postgres::{Attempt, Order, PRICE};
+use crate::simulation::provider::There;
+use crate::simulation::sale::{ALLOCATION, ALLOWED_MS, AREA, CAP_MS, DEADLINE_MS, LAG_MAX_MS, SEATS, VISIT_MS};
+use crate::simulation::world::{Actor, Reply, Store};
+use domain::order::{AttemptStatus, OrderEvent, OrderStatus};
+use domain::{AccountId, AttemptId, OrderId};
+
+/// How often a fan's browser repeats a request whose reply did not come.
+const TRIES: usize = 3;
+
+/// Comes, takes seats, pays or not, comes again.
+pub(crate) async fn fan(me: Actor, account: AccountId) {
+    while !me.is_closing() {
+        me.idle(20, 600).await;
+        // An outage sends the fan back to the start.
+        let _lost = visit(&me, account).await;
+    }
+}
+
+async fn visit(me: &Actor, account: AccountId) -> Reply<()> {
+    let nonce = me.below(1 << 20);
+    let epoch = me.sale().await?;
+    let entered = me.redis("enter", move |hot, at| hot.enter(at, epoch, account, nonce, VISIT_MS)).await?;
+    if entered.is_err() {
+        return Ok(());
+    }
+    for _ in 0..1 + me.below(3) {
+        let Some((hold, seats)) = choose(me, account, nonce).await? else { continue };
+        let _ = seats;
+        me.idle(0, 900).await;
+        match me.below(8) {
+            0 | 1 => give_back(me, account, hold).await?,
+            2 => {}
+            3 => {
+                pay(me, account, hold).await?;
+                me.idle(0, 400).await;
+                cancel(me, account, hold).await?;
+            }
+            _ => buy(me, account, hold).await?,
+        }
+    }
+    if me.below(4) == 0 {
+        let epoch = me.sale().await?;
+        me.redis("leave", move |hot, at| hot.leave(at, epoch, account)).await?;
+    }
+    Ok(())
+}
+
+/// Asks for seats until they are held, or the fan thinks of others.
+async fn choose(me: &Actor, account: AccountId, nonce: u64) -> Reply<Option<(OrderId, Vec<u32>)>> {
+    let ask = {
+        let mut world = me.world.borrow_mut();
+        let hold = OrderId(world.stores.id());
+        let random = &mut world.random;
+        let mut seats: Vec<u32> =
+            (0..random.below(4)).map(|_| u32::try_from(random.below(SEATS)).unwrap_or(0)).collect();
+        seats.sort_unstable();
+        seats.dedup();
+        let draw = AreaDraw {
+            count: 1 + u32::try_from(random.below(2)).unwrap_or(0),
+            start: u32::try_from(random.below(9)).unwrap_or(0),
+            ranges: AREA.to_vec(),
+        };
+        let areas = if seats.is_empty() || random.one_in(5) { vec![draw] } else { Vec::new() };
+        let allocations = if random.one_in(4) { vec![ALLOCATION] } else { Vec::new() };
+        Ask { hold, account, nonce, wish: random.next(), seats, areas, allocations, lag_max_ms: LAG_MAX_MS }
+    };
+    for _ in 0..TRIES {
+        match hold(me, &ask).await {
+            Ok((HoldAnswer::Held { seats, expires, .. }, told)) => {
+                let seats: Vec<u32> = seats.into_iter().map(|seat| seat.0).collect();
+                me.world.borrow_mut().beliefs.held(ask.hold, account, seats.clone(), expires.0, told);
+                return Ok(Some((ask.hold, seats)));
+            }
+            Ok((HoldAnswer::HoldOpen(Some(open)), _)) => {
+                // Lost sight of it: give it back, or go on to pay it.
+                if me.below(2) == 0 {
+                    give_back(me, account, open).await?;
+                } else {
+                    buy(me, account, open).await?;
+                }
+                return Ok(None);
+            }
+            Ok(_) => return Ok(None),
+            Err(_) => me.idle(1, 200).await,
+        }
+    }
+    Ok(None)
+}
+
+/// `Backend::hold_call`
+async fn hold(me: &Actor, ask: &Ask) -> Reply<(HoldAnswer, Told)> {
+    let epoch = me.sale().await?;
+    let (answer, told) = hold_script(me, epoch, ask).await?;
+    match answer {
+        HoldAnswer::Rebuilding => {
+            let epoch = me.reload_sale().await?;
+            hold_script(me, epoch, ask).await
+        }
+        HoldAnswer::HoldOpen(Some(open)) => {
+            let paid = order(me, open)
+                .await?
+                .is_some_and(|order| matches!(order.status, OrderStatus::Paid | OrderStatus::Fulfilled));
+            if !paid {
+                return Ok((answer, told));
+            }
+            me.redis("confirm", move |hot, at| hot.confirm(at, epoch, open)).await?;
+            hold_script(me, epoch, ask).await
+        }
+        answer => Ok((answer, told)),
+    }
+}
+
+async fn hold_script(me: &Actor, epoch: i64, ask: &Ask) -> Reply<(HoldAnswer, Told)> {
+    let ask = ask.clone();
+    me.call(Store::Redis, "hold", move |stores| {
+        let at = stores.at();
+        let answer = stores.hot.hold(at, epoch, &ask);
+        (answer, Told::by(stores))
+    })
+    .await
+}
+
+pub(crate) async fn order(me: &Actor, id: OrderId) -> Reply<Option<Order>> {
+    me.postgres("read order", move |rows| rows.orders.get(&id).cloned()).await
+}
+
+/// `Backend::release`
+async fn give_back(me: &Actor, account: AccountId, hold: OrderId) -> Reply<()> {
+    // Whatever becomes of the request: from now on the fan relies on nothing, unless it is refused.
+    let epoch = me.sale().await?;
+    me.world.borrow_mut().beliefs.ended(hold);
+    me.redis("release", move |hot, at| hot.release(at, epoch, hold, account)).await?;
+    Ok(())
+}
+
+/// Pays, at the provider, and looks what came of it.
+async fn buy(me: &Actor, account: AccountId, hold: OrderId) -> Reply<()> {
+    let Some(attempt) = pay(me, account, hold).await? else { return Ok(()) };
+    me.idle(0, 1_200).await;
+    at_the_provider(me, attempt).await?;
+    for _ in 0..6 {
+        me.idle(50, 400).await;
+        match order(me, hold).await?.map(|order| order.status) {
+            Some(OrderStatus::Paid | OrderStatus::Fulfilled) => {
+                me.world.borrow_mut().beliefs.paid(hold);
+                break;
+            }
+            Some(OrderStatus::Closed | OrderStatus::Refused | OrderStatus::Refunded) => {
+                me.world.borrow_mut().beliefs.ended(hold);
+                break;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// What the fan does on the provider's page.
+async fn at_the_provider(me: &Actor, attempt: AttemptId) -> Reply<()> {
+    let to = match me.below(8) {
+        0 => return Ok(()),
+        1 => There::Canceled,
+        2 => There::Captured,
+        _ => There::Authorized,
+    };
+    me.call(Store::Provider, "fan pays there", move |stores| stores.provider.visit(attempt, to, stores.clock)).await?;
+    // The provider's event, or the fan's coming back: both make us look.
+    if me.below(3) != 0 {
+        money::settle(me, attempt).await?;
+    }
+    Ok(())
+}
+
+/// The order's row, waited for a little.
+async fn written_order(me: &Actor, account: AccountId, hold: OrderId) -> Reply<Option<Order>> {
+    for _ in 0..8 {
+        match order(me, hold).await? {
+            Some(order) => return Ok((order.account == account).then_some(order)),
+            None => me.pause(50).await,
+        }
+    }
+    Ok(None)
+}
+
+/// `Backend::pay`
+async fn pay(me: &Actor, account: AccountId, hold: OrderId) -> Reply<Option<AttemptId>> {
+    let Some(row) = written_order(me, account, hold).await? else { return Ok(None) };
+    let (attempt, until) = match row.status {
+        OrderStatus::PendingPayment => match begin_attempt(me, hold, &row).await? {
+            Some(begun) => begun,
+            None => return Ok(None),
+        },
+        OrderStatus::PaymentProcessing => {
+            match me.postgres("open attempt", move |rows| rows.open_attempt(hold)).await? {
+                Some((attempt, _)) => (attempt, row.expires),
+                None => return Ok(None),
+            }
+        }
+        _ => {
+            me.world.borrow_mut().beliefs.ended(hold);
+            return Ok(None);
+        }
+    };
+    money::open_at_provider(me, attempt).await?;
+    me.world.borrow_mut().beliefs.paying(hold, attempt, until);
+    Ok(Some(attempt))
+}
+
+/// `Backend::claim_attempt` and `begin_attempt`
+async fn begin_attempt(me: &Actor, hold: OrderId, row: &Order) -> Reply<Option<(AttemptId, i64)>> {
+    let mut claimed = None;
+    for _ in 0..3 {
+        let known = me
+            .postgres("attempts", move |rows| {
+                let number = rows.attempts.values().filter(|one| one.order == hold).map(|one| one.number).max();
+                (rows.open_attempt(hold), number.unwrap_or(0))
+            })
+            .await?;
+        if let Some((id, _)) = known.0 {
+            claimed = Some(id);
+            break;
+        }
+        let id = AttemptId(me.world.borrow_mut().stores.id());
+        let deadline = me.time().await? + DEADLINE_MS;
+        let amount = PRICE * i64::try_from(row.items.len()).unwrap_or(0);
+        let (order, number, status) = (hold, known.1 + 1, AttemptStatus::Created);
+        let new = Attempt { order, number, status, known_there: false, deadline, amount };
+        if me.postgres("insert attempt", move |rows| rows.insert_attempt(id, new.clone())).await? {
+            claimed = Some(id);
+            break;
+        }
+    }
+    let Some(id) = claimed else { return Ok(None) };
+    let (epoch, account) = (me.sale().await?, row.account);
+    let answer = me.redis("pay", move |hot, at| hot.pay(at, epoch, hold, account, id, (ALLOWED_MS, CAP_MS))).await?;
+    let until = match answer {
+        PayAnswer::Until(until) => until.0,
+        PayAnswer::Gone => {
+            me.postgres("cancel attempt", move |rows| rows.set_attempt(id, AttemptStatus::Canceled)).await?;
+            me.world.borrow_mut().beliefs.ended(hold);
+            return Ok(None);
+        }
+        PayAnswer::Rebuilding | PayAnswer::Sold | PayAnswer::OtherAttempt => return Ok(None),
+    };
+    let read = row.clone();
+    let (open, moved) = me.postgres("order pay", move |rows| rows.begin(hold, &read, id, until)).await?;
+    if !open {
+        let ended = me.postgres("read attempt", move |rows| rows.attempts.get(&id).map(|one| one.status)).await?;
+        if ended == Some(AttemptStatus::Canceled) {
+            money::unpay(me, id, hold).await?;
+        }
+        return Ok(None);
+    }
+    if !moved && order(me, hold).await?.is_none_or(|order| order.status != OrderStatus::PaymentProcessing) {
+        return Ok(None);
+    }
+    Ok(Some((id, until)))
+}
+
+/// `Backend::cancel_order`
+async fn cancel(me: &Actor, account: AccountId, hold: OrderId) -> Reply<()> {
+    let Some(row) = written_order(me, account, hold).await? else { return Ok(()) };
+    me.world.borrow_mut().beliefs.ended(hold);
+    if row.status == OrderStatus::PaymentProcessing
+        && let Some((attempt, known)) = me.postgres("open attempt", move |rows| rows.open_attempt(hold)).await?
+    {
+        if known.known_there {
+            money::cancel_at_provider(me, attempt).await?;
+        }
+        money::settle(me, attempt).await?;
+    }
+    let Some(row) = order(me, hold).await? else { return Ok(()) };
+    if row.status != OrderStatus::PendingPayment {
+        return Ok(());
+    }
+    let epoch = me.sale().await?;
+    let answer = me.redis("release", move |hot, at| hot.release(at, epoch, hold, account)).await?;
+    if matches!(answer, ShortAnswer::Done | ShortAnswer::Again) {
+        me.postgres("order cancel", move |rows| rows.apply(hold, &row, OrderEvent::Cancel, None)).await?;
+    }
+    Ok(())
+}

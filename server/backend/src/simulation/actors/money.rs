@@ -1,0 +1,137 @@
+//! What a provider's object means for our attempt and order: the mirror of `pay/settle.rs`.
+
+use crate::redis::PayAnswer;
+use crate::simulation::actors::fan::order;
+use crate::simulation::model::postgres::{Attempt, Order};
+use crate::simulation::provider::There;
+use crate::simulation::sale::{AFTER_FAILURE_MS, CAP_MS};
+use crate::simulation::world::{Actor, Reply, Store};
+use domain::order::{OrderEvent, OrderStatus};
+use domain::{AttemptId, OrderId};
+
+/// `Backend::open_at_provider`
+pub(crate) async fn open_at_provider(me: &Actor, attempt: AttemptId) -> Reply<There> {
+    let state = me
+        .call(Store::Provider, "create payment", move |stores| {
+            let (amount, deadline) =
+                stores.rows.attempts.get(&attempt).map_or((0, 0), |attempt| (attempt.amount, attempt.deadline));
+            stores.provider.create(attempt, amount, deadline, stores.clock)
+        })
+        .await?;
+    me.postgres("set open", move |rows| rows.set_open(attempt)).await?;
+    Ok(state)
+}
+
+/// Cancels a payment there, where it is not captured.
+pub(crate) async fn cancel_at_provider(me: &Actor, attempt: AttemptId) -> Reply<Option<There>> {
+    let from = [There::Open, There::Authorized];
+    me.call(Store::Provider, "cancel payment", move |stores| stores.provider.shift(attempt, &from, There::Canceled))
+        .await
+}
+
+/// `Backend::settle`
+pub(crate) async fn settle(me: &Actor, id: AttemptId) -> Reply<()> {
+    let found = me.postgres("read attempt", move |rows| rows.attempts.get(&id).cloned()).await?;
+    let Some(attempt) = found.filter(|attempt| attempt.status.is_open()) else { return Ok(()) };
+    let Some(row) = order(me, attempt.order).await? else { return Ok(()) };
+    match payment_of(me, id, &attempt, &row).await? {
+        None | Some(There::Canceled) => attempt_canceled(me, id, attempt.order, &row).await,
+        Some(There::Captured) => captured(me, id, attempt.order).await,
+        Some(There::Open) => {
+            if row.status == OrderStatus::PaymentProcessing && me.time().await? < row.expires {
+                return Ok(());
+            }
+            cancel_there(me, id, attempt.order, &row).await
+        }
+        Some(There::Authorized) => {
+            let order = attempt.order;
+            if !me.postgres("owns all seats", move |rows| rows.owns_all_seats(order)).await? {
+                return cancel_there(me, id, order, &row).await;
+            }
+            let from = [There::Authorized];
+            let state = me
+                .call(Store::Provider, "capture", move |stores| stores.provider.shift(id, &from, There::Captured))
+                .await?;
+            match state {
+                Some(There::Captured) => captured(me, id, order).await,
+                Some(There::Canceled) => attempt_canceled(me, id, order, &row).await,
+                _ => Ok(()),
+            }
+        }
+    }
+}
+
+/// Where the payment stands; none when there is none and there will be none.
+async fn payment_of(me: &Actor, id: AttemptId, attempt: &Attempt, row: &Order) -> Reply<Option<There>> {
+    let found = me.call(Store::Provider, "find payment", move |stores| stores.provider.find(id)).await?;
+    if found.is_some() {
+        if !attempt.known_there {
+            me.postgres("set open", move |rows| rows.set_open(id)).await?;
+        }
+        return Ok(found);
+    }
+    if row.status == OrderStatus::PaymentProcessing && me.time().await? < attempt.deadline {
+        return open_at_provider(me, id).await.map(Some);
+    }
+    Ok(None)
+}
+
+async fn cancel_there(me: &Actor, id: AttemptId, order: OrderId, row: &Order) -> Reply<()> {
+    match cancel_at_provider(me, id).await? {
+        Some(There::Canceled) => attempt_canceled(me, id, order, row).await,
+        Some(There::Captured) => captured(me, id, order).await,
+        _ => Ok(()),
+    }
+}
+
+async fn captured(me: &Actor, id: AttemptId, order_id: OrderId) -> Reply<()> {
+    for _ in 0..5 {
+        let Some(row) = order(me, order_id).await? else { return Ok(()) };
+        match me.postgres("captured", move |rows| rows.captured(id, &row)).await? {
+            None | Some(true) => return Ok(()),
+            Some(false) => {}
+        }
+    }
+    Ok(())
+}
+
+async fn attempt_canceled(me: &Actor, id: AttemptId, order: OrderId, row: &Order) -> Reply<()> {
+    let next = match row.status {
+        OrderStatus::PaymentProcessing if me.time().await? >= row.expires => {
+            Some((OrderEvent::ProviderCancelled, None))
+        }
+        OrderStatus::PaymentProcessing => match unpay(me, id, order).await? {
+            PayAnswer::Until(until) => Some((OrderEvent::AttemptFailed, Some(until.0))),
+            PayAnswer::Gone => Some((OrderEvent::ProviderCancelled, None)),
+            PayAnswer::Rebuilding => return Ok(()),
+            PayAnswer::Sold | PayAnswer::OtherAttempt => None,
+        },
+        _ => None,
+    };
+    let (read, pending) = (row.clone(), row.status == OrderStatus::PendingPayment);
+    let done = me.postgres("attempt canceled", move |rows| rows.canceled(id, &read, next)).await?;
+    if pending && done == Some(true) {
+        unpay(me, id, order).await?;
+    }
+    Ok(())
+}
+
+pub(crate) async fn unpay(me: &Actor, id: AttemptId, order: OrderId) -> Reply<PayAnswer> {
+    let epoch = me.sale().await?;
+    me.redis("unpay", move |hot, at| hot.unpay(at, epoch, order, id, (AFTER_FAILURE_MS, CAP_MS))).await
+}
+
+/// `Backend::close_overdue`
+pub(crate) async fn close_overdue(me: &Actor, id: OrderId, now: i64) -> Reply<()> {
+    if let Some((attempt, _)) = me.postgres("open attempt", move |rows| rows.open_attempt(id)).await? {
+        // Where the provider can't be asked, the order closes all the same.
+        let _lost = settle(me, attempt).await;
+    }
+    if let Some(row) = order(me, id).await?
+        && row.status == OrderStatus::PaymentProcessing
+        && now >= row.expires
+    {
+        me.postgres("order overdue", move |rows| rows.apply(id, &row, OrderEvent::ProviderCancelled, None)).await?;
+    }
+    Ok(())
+}

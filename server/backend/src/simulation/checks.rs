@@ -1,0 +1,158 @@
+//! What must hold after each step, and what must have come of it in the end.
+
+use super::model::postgres::RefundStatus;
+use super::provider::There;
+use super::world::{Stores, World};
+use domain::hold::{HoldState, SeatByte, SeatState};
+use domain::order::{AttemptStatus, OrderStatus};
+use std::collections::BTreeMap;
+
+/// I1 and I4 after a step, as a sentence where one is broken.
+pub(crate) fn after_step(world: &World) -> Option<String> {
+    let stores = &world.stores;
+    world
+        .beliefs
+        .broken(stores)
+        .map(|why| format!("I1: {why}"))
+        .or_else(|| rows_add_up(stores).map(|why| format!("I4 in Postgres: {why}")))
+        .or_else(|| hot_adds_up(stores).map(|why| format!("I4 in Redis: {why}")))
+        .or_else(|| {
+            (world.calm && stores.refused > 0).then(|| "a hold was refused, and nothing had gone wrong".to_owned())
+        })
+}
+
+/// Claims are the items of open and paid orders.
+fn rows_add_up(stores: &Stores) -> Option<String> {
+    let rows = &stores.rows;
+    let mut items = 0;
+    for (id, order) in rows.orders.iter().filter(|(_, order)| order.status.owns_seats()) {
+        items += order.items.len();
+        if let Some(seat) = order.items.iter().find(|seat| rows.claims.get(seat) != Some(id)) {
+            return Some(format!("order {} is {:?} and does not own seat {seat}", id.0.as_u128(), order.status));
+        }
+    }
+    (items != rows.claims.len()).then(|| format!("{} claims for {items} items", rows.claims.len()))
+}
+
+/// Byte, owner and hold say the same, and counts add up.
+fn hot_adds_up(stores: &Stores) -> Option<String> {
+    let state = &stores.hot.state;
+    if stores.hot.epoch.is_none() || stores.half_mended {
+        return None;
+    }
+    for (seat, byte) in (0_u32..).zip(&state.seats) {
+        let owner = state.owner.get(&seat);
+        let record = owner.and_then(|id| state.holds.get(id));
+        let fits = match (SeatByte(*byte).state(), record.map(|record| record.state)) {
+            (SeatState::Available | SeatState::Blocked, None) => owner.is_none(),
+            (SeatState::Held, Some(HoldState::Held | HoldState::Paying | HoldState::Closing)) => true,
+            (SeatState::Sold, Some(HoldState::Sold)) => true,
+            _ => false,
+        };
+        if !fits || record.is_some_and(|record| !record.seats.contains(&seat)) {
+            return Some(format!("seat {seat} is {byte}, owned by {owner:?}: {record:?}"));
+        }
+    }
+    let mut counts: BTreeMap<_, usize> = BTreeMap::new();
+    for record in state.owner.values().filter_map(|id| state.holds.get(id)) {
+        *counts.entry(record.account).or_default() += 1;
+    }
+    for (account, (count, open)) in &state.held_by {
+        let open_state = open.and_then(|id| state.holds.get(&id)).map(|record| record.state);
+        let fits =
+            open.is_none() || matches!(open_state, Some(HoldState::Held | HoldState::Paying | HoldState::Closing));
+        if counts.get(account).copied().unwrap_or(0) != *count || !fits {
+            return Some(format!("account {} holds {count} with {open:?}", account.0.as_u128()));
+        }
+    }
+    let total: usize = state.held_by.values().map(|(count, _)| *count).sum();
+    (total != state.owner.len()).then(|| format!("accounts hold {total} seats, {} are owned", state.owner.len()))
+}
+
+/// What is still under way, as a sentence; nothing may be in the end.
+pub(crate) fn unfinished(world: &World) -> Option<String> {
+    let (rows, hot) = (&world.stores.rows, &world.stores.hot);
+    if !world.nothing_late() {
+        return Some("a request is on its way".to_owned());
+    }
+    if hot.epoch != Some(rows.epoch) || hot.state.meta.run != world.stores.run {
+        return Some(format!("Redis has epoch {:?}, Postgres {}", hot.epoch, rows.epoch));
+    }
+    if rows.position != Some((rows.epoch, hot.last())) {
+        return Some(format!("the log is written to {:?} of {}", rows.position, hot.last()));
+    }
+    for (id, order) in &rows.orders {
+        let done = match order.status {
+            OrderStatus::PendingPayment | OrderStatus::PaymentProcessing | OrderStatus::Paid => false,
+            OrderStatus::Fulfilled => order.confirmed,
+            OrderStatus::Refunded | OrderStatus::Closed | OrderStatus::Refused => order.released,
+        };
+        if !done {
+            return Some(format!("order {} is {:?}", id.0.as_u128(), order.status));
+        }
+    }
+    if let Some((id, one)) = rows.attempts.iter().find(|(_, one)| one.status.is_open()) {
+        return Some(format!("attempt {} is {:?}", id.0.as_u128(), one.status));
+    }
+    rows.refunds.iter().any(|(_, status)| *status == RefundStatus::Open).then(|| "a refund is open".to_owned())
+}
+
+/// What came of it all: Redis equals Postgres, every seat is sold or can be held, money adds up.
+pub(crate) fn in_the_end(stores: &Stores) -> Option<String> {
+    let (rows, hot) = (&stores.rows, &stores.hot.state);
+    let wanted = rows.build(stores.clock, stores.run);
+    if hot.seats != wanted.seats || hot.owner != wanted.owner || hot.held_by != wanted.held_by {
+        return Some(format!(
+            "Redis differs from Postgres: {:?} {:?} {:?}, wanted {:?} {:?} {:?}",
+            hot.seats, hot.owner, hot.held_by, wanted.seats, wanted.owner, wanted.held_by
+        ));
+    }
+    if !hot.expiry.is_empty() {
+        return Some(format!("holds are left to run out: {:?}", hot.expiry));
+    }
+    if let Some(seat) = hot.seats.iter().position(|byte| SeatByte(*byte).state() == SeatState::Held) {
+        return Some(format!("seat {seat} is neither sold nor to be had"));
+    }
+    money(stores)
+}
+
+/// I2 and I3: all captured money is that of a paid order, or went back; and the books say so.
+fn money(stores: &Stores) -> Option<String> {
+    let (rows, provider) = (&stores.rows, &stores.provider);
+    let refunded = provider.refunded();
+    let mut earned = 0;
+    for (id, payment) in &provider.payments {
+        let ours = rows.attempts.get(id);
+        let order = ours.and_then(|one| rows.orders.get(&one.order)).map(|order| order.status);
+        let number = id.0.as_u128();
+        match (payment.state, refunded.contains(id)) {
+            (There::Captured, false) => {
+                earned += payment.amount;
+                if ours.is_none_or(|one| one.status != AttemptStatus::Captured) || order != Some(OrderStatus::Fulfilled)
+                {
+                    return Some(format!("I2: attempt {number} is captured and kept, its order is {order:?}"));
+                }
+            }
+            (There::Captured, true) if order == Some(OrderStatus::Fulfilled) => {
+                let paid = |one: &super::model::postgres::Attempt| {
+                    Some(one.order) == ours.map(|ours| ours.order) && one.status == AttemptStatus::Captured
+                };
+                if !rows.attempts.values().any(paid) {
+                    return Some(format!("I2: the order of attempt {number} has its seats and its money"));
+                }
+            }
+            // An authorisation that nobody captures lapses by itself; ours must not wait for one.
+            (There::Open | There::Authorized, _) if ours.is_some_and(|one| one.status.is_open()) => {
+                return Some(format!("I2: attempt {number} stays {:?}", payment.state));
+            }
+            _ => {}
+        }
+    }
+    let of = |account: &str| -> i64 {
+        rows.ledger.iter().filter(|((_, name), _)| *name == account).map(|(_, amount)| *amount).sum()
+    };
+    if of("provider_clearing") != earned || of("organizer_payable") != -earned || earned != provider.kept() {
+        return Some(format!("I3: earned {earned}, the books say {}", of("provider_clearing")));
+    }
+    None
+}

@@ -1,0 +1,33 @@
+//! The reference model: what each script and each statement must do, as functions of plain values.
+//!
+//! It is written from the rules and not from the scripts' lines, it knows no I/O and no clock but the
+//! instant that it is given, and `against` compares it with the real stores after each step.
+
+pub(crate) mod hold;
+pub(crate) mod house;
+pub(crate) mod postgres;
+pub(crate) mod redis;
+pub(crate) mod writing;
+
+/// Deliberately wrong variants. Each must be caught: that shows that the checks can fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    /// A hold that takes a seat of an expired one leaves the rest of that one standing.
+    TakeOverWithoutEnding,
+    /// A hold takes seats of expired holds and of such as are being paid.
+    TakeOverOfPaying,
+    /// The writer commits without looking at the position and the epoch.
+    WriterUnfenced,
+    /// The writer commits without looking at the position.
+    WriterIgnoresPosition,
+    /// The writer moves its position and writes its rows in two transactions.
+    PositionBeforeRows,
+    /// A state is put in place over one that was built meanwhile, and sold from.
+    SwapOverStanding,
+    /// An order changes whatever its version is.
+    ApplyWithoutVersion,
+    /// Captured money without seats is kept.
+    NoRefund,
+    /// The rebuild begins without writing down what the log still has.
+    RebuildWithoutDrain,
+}

@@ -1,0 +1,321 @@
+//! The rows that matter to inventory and orders, and what each statement or transaction does to them.
+
+use super::Wrong;
+use super::redis::{Record, Settings, State};
+use domain::hold::{HoldState, SeatByte, SeatState};
+use domain::live::LogPosition;
+use domain::order::{AttemptStatus, OrderEvent, OrderFacts, OrderStatus, transition};
+use domain::{AccountId, AttemptId, Millis, OrderId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Order {
+    pub(crate) account: AccountId,
+    pub(crate) status: OrderStatus,
+    pub(crate) version: i32,
+    pub(crate) price_version: i32,
+    pub(crate) created: i64,
+    pub(crate) expires: i64,
+    pub(crate) paid: bool,
+    pub(crate) confirmed: bool,
+    pub(crate) released: bool,
+    pub(crate) items: BTreeSet<u32>,
+}
+
+/// An attempt to pay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Attempt {
+    pub(crate) order: OrderId,
+    pub(crate) number: i32,
+    pub(crate) status: AttemptStatus,
+    pub(crate) known_there: bool,
+    pub(crate) deadline: i64,
+    pub(crate) amount: i64,
+}
+
+/// Where a refund stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RefundStatus {
+    /// Decided, and perhaps submitted.
+    Open,
+    Succeeded,
+    Failed,
+}
+
+/// A visit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Visit {
+    pub(crate) nonce: u64,
+    pub(crate) entered: i64,
+    pub(crate) expires: i64,
+    pub(crate) left: bool,
+}
+
+/// Everything that is committed about one performance.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rows {
+    pub(crate) epoch: i64,
+    pub(crate) settings: Settings,
+    pub(crate) seat_count: usize,
+    /// Seats without a price are not for sale.
+    pub(crate) unpriced: BTreeSet<u32>,
+    pub(crate) position: Option<(i64, LogPosition)>,
+    pub(crate) orders: BTreeMap<OrderId, Order>,
+    pub(crate) claims: BTreeMap<u32, OrderId>,
+    pub(crate) attempts: BTreeMap<AttemptId, Attempt>,
+    pub(crate) refunds: Vec<(AttemptId, RefundStatus)>,
+    /// Minor units by source and account.
+    pub(crate) ledger: BTreeMap<(String, &'static str), i64>,
+    pub(crate) blocked: BTreeSet<u32>,
+    /// Number of the allocation by seat.
+    pub(crate) kept: BTreeMap<u32, u8>,
+    pub(crate) visits: BTreeMap<AccountId, Visit>,
+    pub(crate) set_aside: BTreeSet<(i64, LogPosition)>,
+    /// Accounts that there are: an entry that names another can't be written.
+    pub(crate) accounts: BTreeSet<AccountId>,
+    pub(crate) wrong: Option<Wrong>,
+}
+
+/// What a seat costs.
+pub(crate) const PRICE: i64 = 100;
+
+impl Rows {
+    /// Raises the epoch, if it is still the one that was read.
+    pub(crate) fn raise_epoch(&mut self, from: i64) -> Option<i64> {
+        (self.epoch == from).then(|| {
+            self.epoch += 1;
+            self.epoch
+        })
+    }
+
+    /// Starts an epoch at the beginning of its log.
+    pub(crate) fn start_epoch(&mut self, epoch: i64) {
+        if self.position.is_none_or(|(standing, _)| standing < epoch) {
+            self.position = Some((epoch, LogPosition::default()));
+        }
+    }
+
+    /// Moves an order as it was read, and frees its claims where the machine says so.
+    pub(crate) fn apply(&mut self, id: OrderId, read: &Order, event: OrderEvent, expires: Option<i64>) -> bool {
+        // The callers ask the machine at an instant that they have checked; only the step counts here.
+        let now = if event == OrderEvent::Expire { read.expires } else { read.expires - 1 };
+        let facts = OrderFacts { status: read.status, expires: Millis(read.expires) };
+        let Ok(step) = transition(facts, event, Millis(now)) else { return false };
+        let blind = self.wrong == Some(Wrong::ApplyWithoutVersion);
+        let Some(order) = self.orders.get_mut(&id) else { return false };
+        if !blind && (order.status != step.from || order.version != read.version) {
+            return false;
+        }
+        order.status = step.to;
+        order.version += 1;
+        order.expires = expires.unwrap_or(order.expires);
+        order.paid |= step.to == OrderStatus::Paid;
+        if step.frees_seats {
+            self.claims.retain(|_, owner| *owner != id);
+        }
+        true
+    }
+
+    /// Starts an attempt, unless another one is open or the number is taken.
+    pub(crate) fn insert_attempt(&mut self, id: AttemptId, new: Attempt) -> bool {
+        let clashes = |old: &Attempt| old.order == new.order && (old.status.is_open() || old.number == new.number);
+        if self.attempts.values().any(clashes) || !self.orders.contains_key(&new.order) {
+            return false;
+        }
+        self.attempts.insert(id, new);
+        true
+    }
+
+    /// Notes that the provider knows the attempt.
+    pub(crate) fn set_open(&mut self, id: AttemptId) {
+        if let Some(attempt) = self.attempts.get_mut(&id) {
+            if attempt.status == AttemptStatus::Created {
+                attempt.status = AttemptStatus::Open;
+            }
+            attempt.known_there = true;
+        }
+    }
+
+    /// The transaction in which an order begins to be paid: whether the attempt may still bring money, and
+    /// whether the order moved.
+    pub(crate) fn begin(&mut self, id: OrderId, read: &Order, attempt: AttemptId, until: i64) -> (bool, bool) {
+        let open = self.attempts.get(&attempt).is_some_and(|one| one.status.is_open());
+        (open, open && self.apply(id, read, OrderEvent::Pay, Some(until)))
+    }
+
+    /// Moves an open attempt.
+    pub(crate) fn set_attempt(&mut self, id: AttemptId, to: AttemptStatus) -> bool {
+        match self.attempts.get_mut(&id).filter(|attempt| attempt.status.is_open()) {
+            Some(attempt) => {
+                attempt.status = to;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The order is open for its payment and owns all its seats.
+    pub(crate) fn owns_all_seats(&self, id: OrderId) -> bool {
+        self.orders.get(&id).is_some_and(|order| {
+            order.status == OrderStatus::PaymentProcessing
+                && !order.items.is_empty()
+                && order.items.iter().all(|seat| self.claims.get(seat) == Some(&id))
+        })
+    }
+
+    fn post(&mut self, source: String, debit: &'static str, credit: &'static str, amount: i64) {
+        self.ledger.entry((source.clone(), debit)).or_insert(amount);
+        self.ledger.entry((source, credit)).or_insert(-amount);
+    }
+
+    /// The transaction that takes captured money in: `None` when the attempt has ended, `false` when the order
+    /// moved since it was read, and nothing was changed.
+    pub(crate) fn captured(&mut self, id: AttemptId, read: &Order) -> Option<bool> {
+        let attempt = self.attempts.get(&id).filter(|attempt| attempt.status.is_open()).cloned()?;
+        let facts = OrderFacts { status: read.status, expires: Millis(read.expires) };
+        if transition(facts, OrderEvent::Captured, Millis(0)).is_ok() {
+            if !self.apply(attempt.order, read, OrderEvent::Captured, None) {
+                return Some(false);
+            }
+        } else if self.wrong != Some(Wrong::NoRefund) {
+            self.reserve_refund(id);
+        }
+        self.set_attempt(id, AttemptStatus::Captured);
+        self.post(format!("capture:{id}"), "provider_clearing", "organizer_payable", attempt.amount);
+        Some(true)
+    }
+
+    /// Reserves a refund of the whole attempt, unless there is one.
+    pub(crate) fn reserve_refund(&mut self, id: AttemptId) {
+        if !self.refunds.iter().any(|(attempt, status)| *attempt == id && *status != RefundStatus::Failed) {
+            self.refunds.push((id, RefundStatus::Open));
+        }
+    }
+
+    /// The transaction that ends a refund; a failed one is followed by another.
+    pub(crate) fn finish_refund(&mut self, index: usize, succeeded: bool) {
+        let Some((id, status)) = self.refunds.get(index).copied() else { return };
+        if status != RefundStatus::Open {
+            return;
+        }
+        if !succeeded {
+            self.refunds[index].1 = RefundStatus::Failed;
+            self.reserve_refund(id);
+            return;
+        }
+        self.refunds[index].1 = RefundStatus::Succeeded;
+        let amount = self.attempts.get(&id).map_or(0, |attempt| attempt.amount);
+        self.post(format!("refund:{index}"), "organizer_payable", "provider_clearing", amount);
+        if let Some(attempt) = self.attempts.get_mut(&id).filter(|one| one.status == AttemptStatus::Captured) {
+            attempt.status = AttemptStatus::Refunded;
+        }
+    }
+
+    /// The transaction that ends an attempt without money. `None` when it had ended, `false` when the order
+    /// moved since it was read, and nothing was changed.
+    pub(crate) fn canceled(
+        &mut self,
+        id: AttemptId,
+        read: &Order,
+        next: Option<(OrderEvent, Option<i64>)>,
+    ) -> Option<bool> {
+        let order = self.attempts.get(&id).filter(|attempt| attempt.status.is_open())?.order;
+        let now = self.orders.get(&order).map(|order| (order.status, order.version));
+        if read.status == OrderStatus::PendingPayment && now != Some((read.status, read.version)) {
+            return Some(false);
+        }
+        if let Some((event, expires)) = next
+            && !self.apply(order, read, event, expires)
+        {
+            return Some(false);
+        }
+        self.set_attempt(id, AttemptStatus::Canceled);
+        Some(true)
+    }
+
+    /// The open attempt of an order.
+    pub(crate) fn open_attempt(&self, order: OrderId) -> Option<(AttemptId, Attempt)> {
+        let found = self.attempts.iter().find(|(_, one)| one.order == order && one.status.is_open());
+        found.map(|(id, one)| (*id, one.clone()))
+    }
+
+    /// Orders that own a seat, with the seats that they own.
+    pub(crate) fn owning(&self) -> BTreeMap<OrderId, Vec<u32>> {
+        let mut owning: BTreeMap<OrderId, Vec<u32>> = BTreeMap::new();
+        for (seat, order) in &self.claims {
+            owning.entry(*order).or_default().push(*seat);
+        }
+        owning
+    }
+
+    /// The record of the hold of an order.
+    pub(crate) fn record_of(&self, id: OrderId, seats: &[u32]) -> Option<Record> {
+        let order = self.orders.get(&id)?;
+        Some(Record {
+            account: order.account,
+            seats: seats.to_vec(),
+            wish: None,
+            version: order.price_version,
+            created: order.created,
+            expires: order.expires,
+            first_end: order.expires,
+            state: hold_state(order.status),
+            attempt: self.open_attempt(id).map(|(attempt, _)| attempt),
+            pass: None,
+        })
+    }
+
+    /// The hot state that these rows come to.
+    pub(crate) fn build(&self, now: i64, run: u64) -> State {
+        let mut state = State { seats: self.bytes(), ..State::default() };
+        state.meta.settings = self.settings;
+        state.meta.run = run;
+        for (id, seats) in self.owning() {
+            let Some(record) = self.record_of(id, &seats) else { continue };
+            let open = (record.state != HoldState::Sold).then_some(id);
+            let (count, before) = state.count_of(record.account);
+            state.set_count(record.account, count + seats.len(), open.or(before));
+            for seat in seats {
+                state.owner.insert(seat, id);
+            }
+            if record.state == HoldState::Held {
+                state.expiry.insert(id, record.expires);
+            }
+            state.holds.insert(id, record);
+        }
+        for (account, visit) in self.visits.iter().filter(|(_, visit)| !visit.left && visit.expires > now) {
+            state.shoppers.insert(*account, visit.expires);
+            state.entered.insert(*account, visit.nonce);
+        }
+        state
+    }
+
+    /// The byte of each seat.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        (0..u32::try_from(self.seat_count).unwrap_or(0))
+            .map(|seat| {
+                let owner = self.claims.get(&seat).and_then(|id| self.orders.get(id));
+                let state = match owner {
+                    Some(order) if is_sold(order.status) => SeatState::Sold,
+                    Some(_) => SeatState::Held,
+                    None if self.blocked.contains(&seat) || self.unpriced.contains(&seat) => SeatState::Blocked,
+                    None => SeatState::Available,
+                };
+                SeatByte::new(state, self.kept.get(&seat).copied().unwrap_or(0)).0
+            })
+            .collect()
+    }
+}
+
+pub(crate) fn is_sold(status: OrderStatus) -> bool {
+    matches!(status, OrderStatus::Paid | OrderStatus::Fulfilled)
+}
+
+fn hold_state(status: OrderStatus) -> HoldState {
+    match status {
+        OrderStatus::PendingPayment => HoldState::Held,
+        OrderStatus::PaymentProcessing => HoldState::Paying,
+        _ => HoldState::Sold,
+    }
+}
