@@ -340,6 +340,7 @@ pub(crate) async fn owning(db: impl PgExecutor<'_>, performance: PerformanceId) 
 pub(crate) struct EndedRow {
     pub(crate) id: OrderId,
     pub(crate) account: AccountId,
+    pub(crate) created: Millis,
 }
 
 /// The orders of a performance that were made after an instant and are over, the newest first.
@@ -350,7 +351,7 @@ pub(crate) async fn ended_since(
     most: i64,
 ) -> sqlx::Result<Vec<EndedRow>> {
     sqlx::query(
-        "select id, account_id from orders
+        "select id, account_id, created_ms from orders
          where performance_id = $1 and status in ('closed', 'refused', 'refunded') and created_ms > $2
          order by created_ms desc limit $3",
     )
@@ -360,6 +361,12 @@ pub(crate) async fn ended_since(
     .fetch_all(db)
     .await?
     .iter()
-    .map(|row| Ok(EndedRow { id: OrderId(row.try_get("id")?), account: AccountId(row.try_get("account_id")?) }))
+    .map(|row| {
+        Ok(EndedRow {
+            id: OrderId(row.try_get("id")?),
+            account: AccountId(row.try_get("account_id")?),
+            created: Millis(row.try_get("created_ms")?),
+        })
+    })
     .collect()
 }

@@ -11,7 +11,7 @@ use crate::postgres::{allocations, catalog, log, orders, queue};
 use crate::redis::StoreRun;
 use domain::hold::{SeatByte, SeatState};
 use domain::order::OrderStatus;
-use domain::{Millis, PerformanceId, SeatNo};
+use domain::{PerformanceId, SeatNo};
 use redis::AsyncCommands as _;
 use serde_json::json;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ const EVERY: Duration = Duration::from_millis(250);
 /// Numbers that may have been given after the last checkpoint and lost: skipped, so that none is given
 /// twice. Joins reach some ten thousands a second, checkpoints come each second.
 const ARRIVAL_GAP: i64 = 200_000;
-/// Ended holds are remembered so long after a rebuild: a request may be repeated. As `common.lua` has it.
+/// Ended holds are remembered by a rebuild for so long after they were made: a request may be repeated.
 const TOMB_TTL_MS: i64 = 86_400_000;
 /// Most ended holds that a rebuild remembers, the newest: it must be quick, and old requests don't come back.
 const TOMBS_MAX: i64 = 50_000;
@@ -128,7 +128,7 @@ pub(crate) async fn rebuild(
     let now = backend.seats.time(&sale.keys).await?;
     let ended = orders::ended_since(&backend.pg, id, now.plus(-TOMB_TTL_MS), TOMBS_MAX).await?;
     let built = Built { bytes: &bytes, owning: &owning, ended: &ended, visits: &visits, serving: queued.serving };
-    stage(backend, &sale, run, now, &built).await?;
+    stage(backend, &sale, run, &built).await?;
     match backend.seats.swap(&sale.keys, epoch, bytes.len(), written).await?.as_str() {
         "ok" => {
             tracing::info!(%id, epoch, seats = bytes.len(), orders = owning.len(), "the state of a sale was built");
@@ -220,7 +220,7 @@ struct Built<'a> {
     serving: i64,
 }
 
-async fn stage(backend: &Arc<Backend>, sale: &Sale, run: &StoreRun, now: Millis, built: &Built<'_>) -> Result<()> {
+async fn stage(backend: &Arc<Backend>, sale: &Sale, run: &StoreRun, built: &Built<'_>) -> Result<()> {
     let staging = sale.keys.staging(sale.row.epoch);
     let [meta, seats, owner, holds, expiry, held_by, shoppers, entered, _log, tombs] = &staging;
     let mut pipe = redis::pipe();
@@ -243,7 +243,7 @@ async fn stage(backend: &Arc<Backend>, sale: &Sale, run: &StoreRun, now: Millis,
         let account = order.account.simple();
         let record = json!({ "a": account, "s": "", "n": 0, "v": 1, "c": 0, "x": 0, "o": 0, "st": "closed", "t": "" });
         pipe.hset(holds, order.id.simple(), record.to_string()).ignore();
-        pipe.zadd(tombs, order.id.simple(), now.plus(TOMB_TTL_MS).0).ignore();
+        pipe.zadd(tombs, order.id.simple(), order.created.plus(TOMB_TTL_MS).0).ignore();
     }
     for key in &staging {
         pipe.pexpire(key, STAGING_TTL_MS).ignore();

@@ -241,6 +241,10 @@ impl Hot {
 
 /// What a repeated call is told.
 fn before(record: &Record, ask: &Ask) -> HoldAnswer {
+    // The tombstone of a hold that ended before its state was rebuilt knows no more than that.
+    if record.account == ask.account && record.state == HoldState::Closed && record.wish.is_none() {
+        return HoldAnswer::Closed;
+    }
     let same = match record.wish {
         Some(wish) => wish == ask.wish,
         // Rebuilt from its order: the seats must fit, where some were named.

@@ -1,7 +1,7 @@
 //! The rows that matter to inventory and orders, and what each statement or transaction does to them.
 
 use super::Wrong;
-use super::redis::{Record, Settings, State};
+use super::redis::{Record, Settings, State, TOMB_TTL_MS};
 use domain::hold::{HoldState, SeatByte, SeatState};
 use domain::live::LogPosition;
 use domain::order::{AttemptStatus, OrderEvent, OrderFacts, OrderStatus, transition};
@@ -283,6 +283,12 @@ impl Rows {
                 state.expiry.insert(id, record.expires);
             }
             state.holds.insert(id, record);
+        }
+        for (id, order) in self.orders.iter().filter(|(_, order)| order.created > now - TOMB_TTL_MS) {
+            if matches!(order.status, OrderStatus::Closed | OrderStatus::Refused | OrderStatus::Refunded) {
+                state.holds.insert(*id, Record::ended(order.account));
+                state.tombs.insert(*id, order.created + TOMB_TTL_MS);
+            }
         }
         for (account, visit) in self.visits.iter().filter(|(_, visit)| !visit.left && visit.expires > now) {
             state.shoppers.insert(*account, visit.expires);

@@ -26,6 +26,24 @@ pub(crate) struct Record {
     pub(crate) pass: Option<u64>,
 }
 
+impl Record {
+    /// What a rebuild knows of a hold that ended.
+    pub(crate) fn ended(account: AccountId) -> Self {
+        Self {
+            account,
+            seats: Vec::new(),
+            wish: None,
+            version: 1,
+            created: 0,
+            expires: 0,
+            first_end: 0,
+            state: HoldState::Closed,
+            attempt: None,
+            pass: None,
+        }
+    }
+}
+
 /// What changed, for the order writer and the maps.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
