@@ -9,6 +9,7 @@
 //! The load is open-loop where it matters: fans press Join at moments drawn beforehand, and latencies
 //! count from those moments. Everything is bounded: connections, sockets, tries, journals, time.
 
+mod area;
 mod board;
 mod checks;
 mod chooser;
@@ -48,6 +49,7 @@ use self::http::{Cookies, Line, source_address};
 use self::watch::SocketLog;
 use self::world::World;
 
+pub use self::area::StandingArea;
 pub use self::report::Report;
 
 /// How long the queue's state and the first map may take to appear.
@@ -114,6 +116,8 @@ pub struct RushConfig {
     pub fans: Vec<FanLogin>,
     /// Seats of the performance.
     pub seats: u32,
+    /// The standing areas among them.
+    pub areas: Vec<StandingArea>,
     /// Most shoppers behind the door, for the check of I5; 0 leaves it out.
     pub max_shoppers: u32,
     /// Most seats of one account.
@@ -154,6 +158,7 @@ impl RushConfig {
             performance,
             fans,
             seats,
+            areas: Vec::new(),
             max_shoppers: 0,
             limit: 4,
             join_seconds: 5.0,

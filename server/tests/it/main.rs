@@ -34,4 +34,5 @@ mod purchase;
 mod queue;
 mod roles;
 mod selling;
+mod standing;
 mod stock;
