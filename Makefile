@@ -4,7 +4,7 @@
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help run test test-rust test-pages check fmt rush doctor watch build screenshots setup clean clean-all
+.PHONY: help run test test-rust test-pages check fmt rush bench doctor watch build screenshots setup clean clean-all
 
 help: ## Lists these targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  \033[1mmake %-12s\033[0m %s\n", $$1, $$2 }' Makefile
@@ -29,6 +29,9 @@ fmt: ## Formats the Rust code.
 
 rush: ## Simulates an on-sale and prints the result as JSON. FANS=2000 SEATS=2000 [URL=http://...]
 	@FANS='$(FANS)' SEATS='$(SEATS)' URL='$(URL)' scripts/rush.sh
+
+bench: ## Measures the program beside baselines and budgets, in some minutes. [ONLY=holds,fanout]
+	@ONLY='$(ONLY)' scripts/bench.sh
 
 doctor: ## Says what is wrong with settings, stores and invariants. DATA=data
 	@scripts/doctor.sh

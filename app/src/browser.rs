@@ -9,6 +9,11 @@ pub(crate) fn monotonic_ms() -> f64 {
     window().performance().expect_throw("every browser that runs WASM has this clock").now()
 }
 
+/// Milliseconds of the device's clock, which goes on while it sleeps, and may be set.
+pub(crate) fn wall_ms() -> f64 {
+    js_sys::Date::now()
+}
+
 /// A number from 0 to 1, for spreading requests; not for secrets.
 pub(crate) fn spread() -> f64 {
     js_sys::Math::random()

@@ -76,6 +76,8 @@ fn text(lang: Locale, code: Code) -> &'static str {
         Code::NotFound => td_string!(lang, errors.not_found),
         Code::TooManyRequests => td_string!(lang, errors.too_many_requests),
         Code::QueueClosed => td_string!(lang, errors.queue_closed),
+        Code::LeavesSingle => td_string!(lang, errors.leaves_single),
+        Code::NoneLeft => td_string!(lang, errors.none_left),
         Code::SaleClosed => td_string!(lang, errors.sale_closed),
         Code::Paused => td_string!(lang, errors.paused),
         Code::NotYourTurn => td_string!(lang, errors.not_your_turn),

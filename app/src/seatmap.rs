@@ -14,6 +14,7 @@ pub mod legend;
 pub mod paths;
 pub mod picking;
 mod plan;
+pub mod reconnect;
 pub mod render;
 pub mod scene;
 pub mod socket;

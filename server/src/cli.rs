@@ -1,5 +1,6 @@
 //! The command line: one program, a subcommand for each role and task.
 
+mod bench;
 mod catalog;
 mod doctor;
 mod organization;
@@ -83,6 +84,8 @@ enum Command {
     Demo,
     /// Simulate an on-sale; the last line is the result as JSON
     Rush(rush::RushArgs),
+    /// Measure what the program does, beside baselines of the same run
+    Bench(bench::BenchArgs),
     /// Say what is wrong with settings, stores and invariants
     Doctor,
 }
@@ -144,6 +147,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Performance { command } => catalog::performance(command).await?,
         Command::Demo => with_backend(demo).await?,
         Command::Rush(args) => return rush::run(args).await,
+        Command::Bench(args) => return bench::run(args).await,
         Command::Doctor => return doctor::run().await,
     }
     Ok(ExitCode::SUCCESS)

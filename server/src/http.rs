@@ -9,6 +9,7 @@ mod socket;
 mod uploads;
 
 pub use listen::serve;
+pub use socket::Sockets;
 
 use app::{App, shell};
 use axum::Router;
@@ -37,6 +38,8 @@ pub struct State {
     pub metrics: PrometheusHandle,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Arc<Vec<IpAddr>>,
+    /// The live maps that are open.
+    pub sockets: Arc<Sockets>,
     /// Cancelled when the process winds down: sockets close, readiness ends.
     pub stop: CancellationToken,
 }

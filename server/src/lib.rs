@@ -1,9 +1,10 @@
 //! The `stararena` program: the web server around the pages, the workers, the sandbox payment
-//! provider, the load simulator and the command line.
+//! provider, the load simulator, the benchmarks and the command line.
 //!
 //! **Architecture invariants:** no SQL and no Redis key here, and no rule of the sale: those are in
 //! `backend` and `domain`. Nothing here knows a simulated fan from a real one.
 
+pub mod bench;
 pub mod cli;
 pub mod http;
 pub mod psp;

@@ -1,9 +1,11 @@
 //! Running the parts together: stores, provider, workers, web server; and their orderly end.
 
 mod provider;
+mod server;
 mod stores;
 
 pub use provider::ProviderProcess;
+pub use server::{ServerProcess, TemporaryFolder};
 pub use stores::StoreAccess;
 
 use crate::http;
@@ -126,15 +128,17 @@ async fn work(
     match listener {
         Some(listener) => {
             let address = listener.local_addr()?;
+            let sockets = http::Sockets::new(backend.config().live);
             let state = http::State {
                 backend: Arc::clone(&backend),
                 leptos: site_options()?,
                 metrics,
                 trusted_proxies: Arc::new(listen.trusted_proxies.clone()),
+                sockets: Arc::clone(&sockets),
                 stop: stop.clone(),
             };
             announce(&format!("listening on http://{address}"), &backend, demo.as_ref())?;
-            http::serve(listener, http::router(state), stop).await?;
+            http::serve(listener, http::router(state), &sockets, stop).await?;
         }
         None => {
             announce("working", &backend, demo.as_ref())?;

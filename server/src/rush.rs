@@ -16,7 +16,7 @@ mod chooser;
 mod clock;
 mod fan;
 mod habits;
-mod http;
+pub(crate) mod http;
 mod journal;
 #[cfg(test)]
 mod mock;

@@ -4,6 +4,7 @@ use crate::ids::{AccountId, OrderId, PerformanceId, SeatNo};
 use crate::money::Money;
 use crate::refusal::{Code, Refusal};
 use crate::time::Millis;
+use crate::venue::best::Seating;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -204,10 +205,7 @@ impl HoldRequest {
         }
         let places = areas.iter().fold(seats.len() as u64, |sum, wish| sum + u64::from(wish.count));
         if places > SEATS_PER_HOLD_MAX as u64 || places > u64::from(limit) {
-            return Err(Refusal::new(
-                Code::LimitExceeded,
-                format!("at most {limit} seats can be bought by one account"),
-            ));
+            return Err(over_limit(limit));
         }
         Ok(Self { seats, areas, key: key.to_owned() })
     }
@@ -217,6 +215,12 @@ impl HoldRequest {
         let seats = crate::ids::join_seats(&self.seats);
         self.areas.iter().fold(seats, |text, wish| format!("{text}+{}x{}", wish.area, wish.count))
     }
+}
+
+/// The refusal of more seats than one account may have.
+#[must_use]
+pub fn over_limit(limit: u32) -> Refusal {
+    Refusal::new(Code::LimitExceeded, format!("at most {limit} seats can be bought by one account"))
 }
 
 /// Where a hold stands in Redis.
@@ -246,6 +250,15 @@ pub struct Held {
     pub expires: Millis,
     /// What the order will cost.
     pub total: Money,
+}
+
+/// The answer to a wish: the hold, and how its seats lie to each other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Picked {
+    /// The hold.
+    pub held: Held,
+    /// For the words that tell it.
+    pub seating: Seating,
 }
 
 /// The longest a hold can live: its time, one deadline of the provider and the grace after it.

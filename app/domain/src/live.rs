@@ -3,10 +3,12 @@
 //! Binary, little endian. Every frame starts with its kind and the epoch. A snapshot states the
 //! position up to which it is complete; a delta states the position after which it starts and the
 //! one at which it ends. A client applies a delta only when it continues exactly where it stands;
-//! anything else is a gap, and it asks for a new snapshot.
+//! anything else is a gap, and it asks for a new snapshot. A delta without changes is a sign of life:
+//! it shows that the connection stands, and whoever missed the delta before it finds that out.
 
 use crate::hold::SeatState;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A position in a performance's log: the two numbers of a Redis stream id.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -37,6 +39,17 @@ const KIND_DELTA: u8 = 2;
 pub const SEATS_MAX: u32 = 100_000;
 /// What a client sends to ask for a new snapshot.
 pub const RESYNC: &str = "resync";
+/// A watched map without changes gives a sign of life this often. Scripts don't see the pings of
+/// WebSockets, so that a page could not tell a quiet map from a dead connection.
+pub const BEAT_MS: u32 = 10_000;
+/// A page that heard nothing for this long takes its connection for dead: two beats, and a slow network.
+pub const QUIET_MAX_MS: u32 = 25_000;
+/// Snapshots on request come at most this often to one socket; a request in between is answered when
+/// the time has come.
+pub const RESYNC_EVERY_MS: u32 = 1_000;
+/// The close code of a process that winds down ("going away", RFC 6455). Whoever gets it spreads the
+/// way back, since everybody else got it at the same moment.
+pub const GOING_AWAY: u16 = 1_001;
 
 /// One message of the live map.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,18 +91,7 @@ impl Frame {
     /// Writes the frame.
     pub fn encode(&self) -> Vec<u8> {
         match self {
-            Self::Snapshot { epoch, at, seats } => {
-                let count = u32::try_from(seats.len()).expect("a map has at most SEATS_MAX seats");
-                let mut out = Vec::with_capacity(29 + seats.len().div_ceil(4));
-                out.push(KIND_SNAPSHOT);
-                out.extend_from_slice(&epoch.to_le_bytes());
-                put_position(&mut out, *at);
-                out.extend_from_slice(&count.to_le_bytes());
-                for four in seats.chunks(4) {
-                    out.push(four.iter().enumerate().fold(0, |byte, (i, seat)| byte | ((*seat as u8) << (2 * i))));
-                }
-                out
-            }
+            Self::Snapshot { epoch, at, seats } => encode_snapshot(*epoch, *at, seats),
             Self::Delta { epoch, after, upto, changes } => {
                 let mut out = Vec::with_capacity(41 + changes.len() * 4);
                 out.push(KIND_DELTA);
@@ -103,6 +105,11 @@ impl Frame {
                 out
             }
         }
+    }
+
+    /// Whether an encoded frame is a snapshot.
+    pub fn is_snapshot(bytes: &[u8]) -> bool {
+        bytes.first() == Some(&KIND_SNAPSHOT)
     }
 
     /// Reads a frame.
@@ -139,6 +146,19 @@ impl Frame {
             _ => Err(FrameError::Malformed),
         }
     }
+}
+
+fn encode_snapshot(epoch: u64, at: LogPosition, seats: &[SeatState]) -> Vec<u8> {
+    let count = u32::try_from(seats.len()).expect("a map has at most SEATS_MAX seats");
+    let mut out = Vec::with_capacity(29 + seats.len().div_ceil(4));
+    out.push(KIND_SNAPSHOT);
+    out.extend_from_slice(&epoch.to_le_bytes());
+    put_position(&mut out, at);
+    out.extend_from_slice(&count.to_le_bytes());
+    for four in seats.chunks(4) {
+        out.push(four.iter().enumerate().fold(0, |byte, (i, seat)| byte | ((*seat as u8) << (2 * i))));
+    }
+    out
 }
 
 fn put_position(out: &mut Vec<u8>, position: LogPosition) {
@@ -247,6 +267,48 @@ impl LiveMap {
     pub fn snapshot(&self) -> Frame {
         Frame::Snapshot { epoch: self.epoch, at: self.at, seats: self.seats.clone() }
     }
+
+    /// The whole map as an encoded frame.
+    pub fn encoded(&self) -> Vec<u8> {
+        encode_snapshot(self.epoch, self.at, &self.seats)
+    }
+
+    /// The delta from here to a later position: of several changes of a seat the last, and none that
+    /// changes nothing. It may be empty, and is to be sent all the same: positions must go on alike on
+    /// every process, so that a client can go from one to another.
+    pub fn delta(&self, upto: LogPosition, changes: impl IntoIterator<Item = (u32, SeatState)>) -> Frame {
+        let last: BTreeMap<u32, SeatState> = changes.into_iter().collect();
+        let changes = last.into_iter().filter(|(seat, state)| self.state(*seat) != Some(*state)).collect();
+        Frame::Delta { epoch: self.epoch, after: self.at, upto, changes }
+    }
+
+    /// A delta that changes nothing and goes nowhere: the sign of life.
+    pub fn beat(&self) -> Frame {
+        self.delta(self.at, [])
+    }
+
+    /// The shortest frame that leads from here to a state that was read anew; `None` when this map is
+    /// there already.
+    ///
+    /// # Errors
+    /// [`FrameError::Gap`] when that state is older than this map.
+    pub fn towards(&self, epoch: u64, at: LogPosition, seats: Vec<SeatState>) -> Result<Option<Frame>, FrameError> {
+        if epoch < self.epoch || (epoch == self.epoch && at < self.at) {
+            return Err(FrameError::Gap);
+        }
+        if epoch > self.epoch || seats.len() != self.seats.len() {
+            return Ok(Some(Frame::Snapshot { epoch, at, seats }));
+        }
+        let changed = seats.iter().zip(&self.seats).filter(|(new, old)| new != old).count();
+        if changed == 0 && at == self.at {
+            return Ok(None);
+        }
+        // A change takes four bytes, a seat of a snapshot a quarter of one.
+        if changed > seats.len() / 16 {
+            return Ok(Some(Frame::Snapshot { epoch, at, seats }));
+        }
+        Ok(Some(self.delta(at, (0..).zip(seats))))
+    }
 }
 
 #[cfg(test)]
@@ -300,6 +362,71 @@ mod tests {
             if client.apply(server.snapshot()).is_ok() {
                 prop_assert_eq!(client, server);
             }
+        }
+    }
+
+    #[test]
+    fn a_delta_has_each_seat_once_and_nothing_that_stays_as_it_is() {
+        let map = LiveMap { epoch: 1, at: at(1), seats: vec![SeatState::Available; 3] };
+        let (held, free) = (SeatState::Held, SeatState::Available);
+        let delta = map.delta(at(2), [(2, held), (0, held), (0, free), (1, free), (2, SeatState::Sold)]);
+        let changes = vec![(2, SeatState::Sold)];
+        assert_eq!(delta, Frame::Delta { epoch: 1, after: at(1), upto: at(2), changes });
+        assert_eq!(map.clone().apply(map.beat()), Ok(Some(vec![])), "a beat fits where one stands");
+        let mut behind = LiveMap { at: at(0), ..map.clone() };
+        assert_eq!(behind.apply(map.beat()), Err(FrameError::Gap), "and shows who does not");
+    }
+
+    #[test]
+    fn the_way_to_a_state_that_was_read_anew_is_the_shortest() {
+        let map = LiveMap { epoch: 2, at: at(10), seats: vec![SeatState::Available; 64] };
+        assert_eq!(map.towards(2, at(10), map.seats.clone()), Ok(None));
+        assert_eq!(map.towards(2, at(9), map.seats.clone()), Err(FrameError::Gap));
+        assert_eq!(map.towards(1, at(99), map.seats.clone()), Err(FrameError::Gap));
+        let mut few = map.seats.clone();
+        few[5] = SeatState::Held;
+        let changes = vec![(5, SeatState::Held)];
+        let delta = Frame::Delta { epoch: 2, after: at(10), upto: at(11), changes };
+        assert_eq!(map.towards(2, at(11), few.clone()), Ok(Some(delta)));
+        let all = vec![SeatState::Sold; 64];
+        for (epoch, seats) in [(2, all), (3, few)] {
+            let snapshot = Frame::Snapshot { epoch, at: at(11), seats: seats.clone() };
+            assert_eq!(map.towards(epoch, at(11), seats), Ok(Some(snapshot)));
+        }
+    }
+
+    proptest! {
+        /// Clients that move between processes, which are not equally far, end where the log ends: stale
+        /// snapshots are refused and asked for again, and nothing is ever taken back.
+        #[test]
+        fn a_client_that_moves_between_processes_ends_where_the_log_ends(
+            log in prop::collection::vec((0u32..12, any_state()), 1..50),
+            steps in prop::collection::vec((0usize..2, 0usize..6, any::<bool>()), 1..80),
+        ) {
+            let first = LiveMap { epoch: 1, at: at(0), seats: vec![SeatState::Available; 12] };
+            let mut hubs = [(first.clone(), 0), (first, 0)];
+            let (mut client, mut on) = (LiveMap::new(), 0);
+            let read = |hub: &mut (LiveMap, usize), count: usize| {
+                let end = (hub.1 + count).min(log.len());
+                let frame = hub.0.delta(at(end as u64), log[hub.1..end].iter().copied());
+                hub.1 = end;
+                hub.0.apply(frame.clone()).unwrap();
+                frame
+            };
+            let last = (0..2).map(|hub| (hub, log.len(), true));
+            for (hub, count, moves) in steps.into_iter().chain(last) {
+                let frame = read(&mut hubs[hub], count);
+                let before = client.position();
+                if moves {
+                    on = hub;
+                    let _stale = client.apply(hubs[on].0.snapshot());
+                } else if on == hub && client.apply(frame) == Err(FrameError::Gap) {
+                    let _stale = client.apply(hubs[on].0.snapshot());
+                }
+                prop_assert!(client.position() >= before);
+            }
+            prop_assert_eq!(&client, &hubs[0].0);
+            prop_assert_eq!(&client, &hubs[1].0);
         }
     }
 

@@ -72,6 +72,10 @@ codes! {
     AreaFull = "area_full", 409;
     /// There is no such seat in this performance.
     UnknownSeat = "unknown_seat", 404;
+    /// The choice would leave a seat alone: `seats` names it, `instead` a choice that does not.
+    LeavesSingle = "leaves_single", 422;
+    /// Nothing that fits the wish is left; the message says what is.
+    NoneLeft = "none_left", 409;
     /// The seat is not for sale here: blocked, or without a price.
     SeatNotForSale = "seat_not_for_sale", 409;
     /// More seats than one account may have.
@@ -109,6 +113,9 @@ pub struct Refusal {
     /// The seats concerned, where seats are the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub seats: Vec<SeatNo>,
+    /// Seats that could be chosen in place of those asked for, where there is such a choice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub instead: Vec<SeatNo>,
     /// How long to wait before another try, where waiting helps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u32>,
@@ -117,13 +124,20 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal with its sentence.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), seats: Vec::new(), retry_after_ms: None }
+        Self { code, message: message.into(), seats: Vec::new(), instead: Vec::new(), retry_after_ms: None }
     }
 
     /// Names the seats that are the reason.
     #[must_use]
     pub fn with_seats(mut self, seats: Vec<SeatNo>) -> Self {
         self.seats = seats;
+        self
+    }
+
+    /// Names seats that could be chosen in place of those asked for.
+    #[must_use]
+    pub fn with_instead(mut self, instead: Vec<SeatNo>) -> Self {
+        self.instead = instead;
         self
     }
 

@@ -7,6 +7,9 @@
 //! **Invariant: everything here is a function of values.** No file, clock, random number or
 //! browser object is touched, so the same code runs in the server, in the browser and in tests.
 
+pub mod adjacency;
+pub mod alone;
+pub mod best;
 pub mod camera;
 #[cfg(feature = "import")]
 pub mod csv;

@@ -10,6 +10,7 @@ mod key;
 pub mod list;
 pub mod model;
 pub mod page;
+pub mod pick;
 pub mod room;
 pub mod words;
 

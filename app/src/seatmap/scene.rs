@@ -187,6 +187,8 @@ impl Scene {
                     told(Happened::Changed);
                     self.touch();
                 }
+                // A sign of life changes nothing.
+                Some(Applied::Seats(seats)) if seats.is_empty() => {}
                 Some(Applied::Seats(seats)) => {
                     if let Some(seat) = seats.last().copied().map(SeatNo) {
                         let state = self.with_house(|house| house.state(seat)).flatten();

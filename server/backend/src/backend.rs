@@ -1,12 +1,12 @@
 //! The one object that use-cases hang on: connections, keys, caches and the clock.
 
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, ConfigError};
 use crate::error::{Error, Result, refuse};
 use crate::live::Live;
 use crate::mail::{DevelopmentMailer, Mailer};
 use crate::payment::{PaymentProvider, SandboxProvider};
-use crate::redis::RedisSeats;
+use crate::redis::{Address, RedisSeats, Store};
 use domain::token::TokenKeys;
 use domain::{Code, Millis, PerformanceId, PlanId, Refusal, SessionId};
 use ed25519_dalek::SigningKey;
@@ -74,8 +74,6 @@ pub struct Backend {
     pub(crate) pg: PgPool,
     /// Seats and queue: what must be quick.
     pub(crate) seats: RedisSeats,
-    /// Where to open connections of one's own for blocking reads.
-    pub(crate) redis_url: String,
     clock: Arc<dyn Clock>,
     pub(crate) provider: Arc<dyn PaymentProvider>,
     pub(crate) mailer: Box<dyn Mailer>,
@@ -85,6 +83,8 @@ pub struct Backend {
     pub(crate) sales: Mutex<HashMap<PerformanceId, crate::catalog::CachedSale>>,
     /// Seats of plans: immutable, so read once.
     pub(crate) plans: Mutex<HashMap<PlanId, Arc<crate::catalog::PlanSeats>>>,
+    /// Who sits beside whom in a plan: told from its drawing once, when first asked for.
+    pub(crate) adjacency: Mutex<HashMap<PlanId, crate::best::Neighbours>>,
     /// The on-sale desks that somebody looks at.
     pub(crate) desks: crate::organizer::Desks,
     /// Seats of performances with zones of their own: fixed by publishing, so read once.
@@ -113,9 +113,11 @@ impl Backend {
         redis_url: &str,
         clock: Arc<dyn Clock>,
     ) -> Result<Arc<Self>> {
+        let address =
+            Address::parse(redis_url).map_err(|what| Error::Config(ConfigError(format!("REDIS_URL: {what}"))))?;
         let pg = crate::postgres::connect(database_url, config.database_connections).await?;
         crate::postgres::migrate(&pg).await?;
-        let seats = RedisSeats::new(crate::redis::connect(redis_url).await?);
+        let seats = RedisSeats::new(Store::connect(&address).await?);
         let provider = Arc::new(SandboxProvider::new(&config.psp)?);
         Ok(Arc::new(Self {
             mailer: Box::new(DevelopmentMailer(pg.clone())),
@@ -123,11 +125,11 @@ impl Backend {
             ticket_key: SigningKey::from_bytes(&config.ticket_key),
             pg,
             seats,
-            redis_url: redis_url.to_owned(),
             clock,
             provider,
             sales: Mutex::default(),
             plans: Mutex::default(),
+            adjacency: Mutex::default(),
             desks: crate::organizer::Desks::default(),
             zoned: Mutex::default(),
             live: Live::default(),
@@ -167,8 +169,7 @@ impl Backend {
     /// Names the store that did not answer.
     pub async fn ready(&self) -> Result<()> {
         sqlx::query("select 1").execute(&self.pg).await?;
-        redis::cmd("PING").query_async::<String>(&mut self.seats.connection()).await?;
-        Ok(())
+        Ok(self.seats.connection().ping().await?)
     }
 
     /// Stops at a fault point that is switched on by name, as if the process were killed there.

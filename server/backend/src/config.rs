@@ -27,6 +27,17 @@ pub struct PspSettings {
     pub merchant: String,
 }
 
+/// Bounds of the live maps of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveSettings {
+    /// Sockets that are open at once; more are told to come again.
+    pub sockets_max: usize,
+    /// A client that gave no sign of life for this long is gone. Signs are asked for three times as often.
+    pub silence_max_ms: i64,
+    /// A performance that nobody watches or asks about is followed for this long.
+    pub hub_idle_ms: i64,
+}
+
 /// All settings of one process.
 #[derive(Clone)]
 pub struct Config {
@@ -38,7 +49,7 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// Postgres; none starts an embedded one.
     pub database_url: Option<String>,
-    /// Redis; none starts an embedded one.
+    /// Redis: one server, or nodes of a cluster, comma separated; none starts an embedded one.
     pub redis_url: Option<String>,
     /// Keys for signed tokens; the first signs.
     pub token_keys: Vec<Vec<u8>>,
@@ -62,6 +73,8 @@ pub struct Config {
     pub sign_ins_per_min: u32,
     /// Length of the demo's holds.
     pub demo_hold_ttl_ms: i64,
+    /// Bounds of live maps.
+    pub live: LiveSettings,
     /// Names that may be stopped at by the fault points of tests; empty otherwise.
     pub fault_points: Vec<String>,
 }
@@ -150,8 +163,18 @@ impl Config {
             database_connections: u32::try_from(number("STARARENA_DATABASE_CONNECTIONS", 20, 4..=500)?).unwrap_or(20),
             sign_ins_per_min: u32::try_from(number("STARARENA_SIGN_INS_PER_MIN", 30, 1..=1_000_000)?).unwrap_or(30),
             demo_hold_ttl_ms: number("STARARENA_DEMO_HOLD_TTL_MS", 15 * 60_000, 1_000..=24 * 3_600_000)?,
+            live: LiveSettings {
+                sockets_max: usize::try_from(number("STARARENA_SOCKETS_MAX", 20_000, 1..=1_000_000)?).unwrap_or(20_000),
+                silence_max_ms: number("STARARENA_SOCKET_SILENCE_MS", 60_000, 300..=3_600_000)?,
+                hub_idle_ms: number("STARARENA_HUB_IDLE_MS", 60_000, 1_000..=3_600_000)?,
+            },
             fault_points: list("STARARENA_FAULT_POINTS", ""),
         };
+        if let Some(url) = &config.redis_url
+            && let Err(what) = crate::redis::Address::parse(url)
+        {
+            return wrong(format!("REDIS_URL: {what}"));
+        }
         config.check_production()?;
         Ok(config)
     }
@@ -232,6 +255,7 @@ impl fmt::Debug for Config {
             .field("provider_deadline_ms", &self.provider_deadline_ms)
             .field("provider_grace_ms", &self.provider_grace_ms)
             .field("database_connections", &self.database_connections)
+            .field("live", &self.live)
             .finish()
     }
 }
@@ -260,6 +284,8 @@ mod tests {
             ("STARARENA_VISIT_TTL_MS", "soon"),
             ("STARARENA_VISIT_TTL_MS", "-1"),
             ("STARARENA_TICKET_KEY", "zz"),
+            ("REDIS_URL", "localhost"),
+            ("REDIS_URL", "redis://10.0.0.1:7000,unix:///tmp/redis.sock"),
         ] {
             let error = read(&[(name, value)]).unwrap_err();
             assert!(error.0.contains(name), "{error}");

@@ -23,6 +23,9 @@ pub enum Error {
     /// The payment provider failed or is out of reach.
     #[error("the payment provider did not answer as expected")]
     Provider(#[from] crate::payment::ProviderError),
+    /// A setting that can't be used.
+    #[error(transparent)]
+    Config(#[from] crate::config::ConfigError),
     /// A file could not be read or written.
     #[error("a file could not be read or written")]
     File(#[from] std::io::Error),
@@ -52,7 +55,7 @@ impl Error {
             Self::Postgres(e) if is_unstorable_text(e) => {
                 Refusal::new(Code::InvalidInput, "a text contains a character that can't be stored, such as NUL")
             }
-            Self::Postgres(_) | Self::Migration(_) | Self::File(_) | Self::Broken(_) => {
+            Self::Postgres(_) | Self::Migration(_) | Self::Config(_) | Self::File(_) | Self::Broken(_) => {
                 Refusal::new(Code::Internal, "something went wrong on our side; it was recorded")
             }
         }

@@ -47,7 +47,7 @@ impl Backend {
     /// # Errors
     /// Every refusal of DESIGN's hold: `pass_required`, `pass_invalid`, `sale_closed`, `seat_taken` (with the
     /// seats), `area_full`, `unknown_seat`, `seat_not_for_sale`, `limit_exceeded`, `hold_open`, `hold_closed`,
-    /// `key_reused`, `invalid_input`; `unavailable` while the seats are away, being rebuilt, or written
+    /// `key_reused`, `invalid_input`, `leaves_single` where the performance has that rule; `unavailable` while the seats are away, being rebuilt, or written
     /// too slowly.
     pub async fn hold(
         self: &Arc<Self>,
@@ -62,6 +62,7 @@ impl Backend {
         let request = HoldRequest::new(wish, key, sale.row.seat_limit)?;
         check_priced(&sale, &request.seats)?;
         let id = hold_id(session.account, performance, &request.key);
+        self.check_alone(&sale, id, &request.seats).await?;
         let wish = request.wish();
         let call = HoldCall {
             hold: id,
@@ -78,7 +79,7 @@ impl Backend {
             let area = request.areas.get(at).map(|wish| wish.area);
             return Err(Error::Refused(area_full(&sale, area, left)));
         }
-        Ok(self.held(&sale, id, answer).await?)
+        self.held(&sale, id, answer).await
     }
 
     /// One call of the script, and once more where the first answer was out of date.
@@ -179,13 +180,18 @@ impl Backend {
             // A hold that was taken just before the end of its sale may still be paid.
             None => crate::postgres::catalog::on_sale(&self.pg, self.now().plus(-crate::work::AFTER_SALE_MS)).await?,
         };
+        // A server that is away must not hide a hold that another has.
+        let mut away = None;
         for performance in candidates {
             let sale = self.sale(performance).await?;
-            if let Some(record) = self.hold_record(&sale, order).await?.filter(|record| record.a == account.simple()) {
-                return Ok(Some((sale, record)));
+            match self.hold_record(&sale, order).await {
+                Ok(Some(record)) if record.a == account.simple() => return Ok(Some((sale, record))),
+                Ok(_) => {}
+                Err(error @ Error::Redis(_)) => away = Some(error),
+                Err(error) => return Err(error),
             }
         }
-        Ok(None)
+        away.map_or(Ok(None), Err)
     }
 
     /// Checks a pass's signature, owner, performance, session and time: cheap, before any store.

@@ -7,6 +7,8 @@
 mod accounts;
 mod audit;
 mod backend;
+pub mod bench;
+mod best;
 mod catalog;
 mod clock;
 mod config;
@@ -25,11 +27,12 @@ mod seeding;
 mod tickets;
 mod work;
 
+pub use self::redis::StoreFinding;
 pub use accounts::{Client, SignedIn};
 pub use audit::Breach;
 pub use backend::Backend;
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use config::{Config, ConfigError, Environment, PspSettings};
+pub use config::{Config, ConfigError, Environment, LiveSettings, PspSettings};
 pub use error::{Error, Result};
 pub use live::Feed;
 pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, StoredPlan};

@@ -2,29 +2,36 @@
 //! socket the same encoded frames; beside it the board keeps the polled status of the queue.
 //!
 //! No request of a waiting or watching fan touches Redis: hubs and boards do, a few times a second
-//! for each performance, however many fans there are.
+//! for each performance, however many fans there are. A hub starts with the first who asks and ends
+//! when nobody watches or asks any more.
+
+mod hub;
+
+pub use hub::Feed;
+pub(crate) use hub::Live;
 
 use crate::backend::Backend;
 use crate::catalog::Sale;
 use crate::error::{Error, Result, refuse};
 use crate::postgres::queue as queue_rows;
-use crate::redis::read_log;
-use bytes::Bytes;
+use crate::redis::{LOG_BATCH, LogEntry, SeatsRead, read_log};
 use domain::hold::{SeatByte, SeatState};
-use domain::live::{Frame, LiveMap, LogPosition};
+use domain::live::BEAT_MS;
 use domain::queue::{Phase, QueueStatus};
 use domain::{Code, Millis, PerformanceId};
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, RwLock};
+use hub::Hub;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::broadcast;
 
-/// Frames that wait for a slow socket before it is given a snapshot instead.
-const FRAMES_BUFFERED: usize = 64;
-/// Changes within this time travel in one frame.
-const TICK: Duration = Duration::from_millis(100);
 /// How long one read of the log waits for news; after it the epoch is looked at again.
 const LOG_WAIT_MS: usize = 1_000;
+/// A read that takes longer than its wait and this is one from a store that is gone.
+const LOG_ANSWER_MAX: Duration = Duration::from_secs(3);
+/// Reads of the log for one frame: bounds a frame, and is far more than a store can write in a tick.
+const LOG_BATCHES_MAX: usize = 16;
+/// The log is kept for a minute. Who has not read it for this long (a process that was stopped) can't
+/// know what it missed, and begins again with a snapshot.
+const LOG_GAP_MAX: Duration = Duration::from_secs(30);
 /// How often the polled status is made anew.
 const BOARD_EVERY: Duration = Duration::from_millis(250);
 /// How long to wait after a store failed to answer.
@@ -34,62 +41,13 @@ const WARM_LOOK_EVERY: Duration = Duration::from_millis(50);
 /// How often waiting clients poll.
 const REFRESH_MS: u32 = 1_000;
 
-/// The hubs of one process.
-#[derive(Default)]
-pub(crate) struct Live {
-    hubs: Mutex<HashMap<PerformanceId, Arc<Hub>>>,
-}
-
-/// One performance as this process follows it.
-pub(crate) struct Hub {
-    map: RwLock<LiveMap>,
-    frames: broadcast::Sender<Bytes>,
-    status: RwLock<Arc<QueueStatus>>,
-}
-
-/// What a socket gets: the whole map first, then every change, without a gap between.
-pub struct Feed {
-    /// The map as it stands, encoded.
-    pub snapshot: Bytes,
-    /// Every later frame. A receiver that lags asks for a new feed.
-    pub frames: broadcast::Receiver<Bytes>,
-}
-
-impl Hub {
-    fn feed(&self) -> Option<Feed> {
-        // The lock is held while subscribing, and by the follower while it applies and sends: no
-        // change can fall between snapshot and subscription.
-        let map = self.map.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if map.seats().is_empty() {
-            return None;
-        }
-        Some(Feed { snapshot: map.snapshot().encode().into(), frames: self.frames.subscribe() })
-    }
-
-    fn apply(&self, frame: Frame) -> bool {
-        let mut map = self.map.write().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let encoded = Bytes::from(frame.encode());
-        if map.apply(frame).is_err() {
-            return false;
-        }
-        // No receiver is no error: nobody watches.
-        drop(self.frames.send(encoded));
-        true
-    }
-
-    fn status(&self) -> Arc<QueueStatus> {
-        Arc::clone(&self.status.read().unwrap_or_else(std::sync::PoisonError::into_inner))
-    }
-}
-
 impl Backend {
     /// The map of a performance as it stands, and its changes from then on.
     ///
     /// # Errors
     /// `not_found`; `unavailable` until the first snapshot is there.
     pub async fn watch(self: &Arc<Self>, id: PerformanceId) -> Result<Feed> {
-        let hub = self.hub(id).await?;
-        match hub.feed() {
+        match self.hub(id).await?.feed() {
             Some(feed) => Ok(feed),
             None => refuse(Code::Unavailable, "the seats are being prepared; try again in a moment"),
         }
@@ -123,45 +81,37 @@ impl Backend {
 
     /// The states of all seats as this process knows them.
     pub(crate) async fn seat_states(self: &Arc<Self>, sale: &Sale) -> Result<Vec<SeatState>> {
-        let hub = self.hub(sale.id()).await?;
-        let states = hub.map.read().unwrap_or_else(std::sync::PoisonError::into_inner).seats().to_vec();
+        let states = self.hub(sale.id()).await?.seats();
         if states.is_empty() {
             return refuse(Code::Unavailable, "the seats are being prepared; try again in a moment");
         }
         Ok(states)
     }
 
+    /// The hub of a performance: started by the first who asks, while all others wait for that one.
     async fn hub(self: &Arc<Self>, id: PerformanceId) -> Result<Arc<Hub>> {
-        let found = self.live.hubs.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(&id).cloned();
-        if let Some(hub) = found {
-            return Ok(hub);
-        }
+        self.live.hub(id, || self.start_hub(id)).await
+    }
+
+    async fn start_hub(self: &Arc<Self>, id: PerformanceId) -> Result<Arc<Hub>> {
         let sale = self.sale(id).await?;
         let kept = queue_rows::read(&self.pg, id).await?;
-        let status = base_status(&sale, self.now(), u32::try_from(kept.serving).unwrap_or(u32::MAX));
-        let hub = Arc::new(Hub {
-            map: RwLock::default(),
-            frames: broadcast::channel(FRAMES_BUFFERED).0,
-            status: RwLock::new(Arc::new(status)),
-        });
-        let first = {
-            let mut hubs = self.live.hubs.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            match hubs.get(&id) {
-                Some(other) => return Ok(Arc::clone(other)),
-                None => hubs.insert(id, Arc::clone(&hub)).is_none(),
-            }
-        };
-        if first {
-            // One read each before the first answer, so that nobody is shown an empty house.
-            if let Ok(Some(read)) = self.seats.snapshot(&sale.keys, sale.row.epoch).await {
-                hub.apply(snapshot_frame(sale.row.epoch, &read.bytes, read.at));
-            }
-            if let Err(error) = self.refresh_board(&hub, id).await {
-                tracing::warn!(%id, error = &error as &dyn std::error::Error, "the queue's status could not be read yet");
-            }
-            tokio::spawn(follow(Arc::clone(self), Arc::clone(&hub), id));
-            tokio::spawn(board(Arc::clone(self), Arc::clone(&hub), id));
+        let number = |kept: i64| u32::try_from(kept).unwrap_or(u32::MAX);
+        let mut status = base_status(&sale, self.now(), number(kept.serving));
+        status.joined = number(kept.joined);
+        status.lobby = status.lobby.or(kept.lobby.map(number));
+        let hub = Arc::new(Hub::new(status));
+        // One read each before the first answer, so that nobody is shown an empty house.
+        if let Ok(Some(read)) = self.seats.snapshot(&sale.keys, sale.row.epoch).await {
+            take_over(&hub, sale.row.epoch, &read);
         }
+        if let Err(error) = self.refresh_board(&hub, id).await {
+            tracing::warn!(%id, error = &error as &dyn std::error::Error, "the queue's status could not be read yet");
+        }
+        metrics::counter!("stararena_hubs_started_total").increment(1);
+        metrics::gauge!("stararena_hubs").increment(1.0);
+        tokio::spawn(follow(Arc::clone(self), Arc::clone(&hub), id));
+        tokio::spawn(board(Arc::clone(self), Arc::clone(&hub), id));
         Ok(hub)
     }
 
@@ -182,8 +132,8 @@ impl Backend {
             status.lobby = before.lobby;
         }
         status.seed = status.lobby.map(|_| hex::encode(sale.row.draw_seed));
-        status.stock = hub.map.read().unwrap_or_else(std::sync::PoisonError::into_inner).available();
-        *hub.status.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(status);
+        status.stock = hub.available();
+        hub.set_status(status);
         Ok(())
     }
 }
@@ -206,20 +156,35 @@ fn base_status(sale: &Sale, now: Millis, serving: u32) -> QueueStatus {
     }
 }
 
-fn snapshot_frame(epoch: i64, bytes: &[u8], at: LogPosition) -> Frame {
-    Frame::Snapshot {
-        epoch: u64::try_from(epoch).unwrap_or(0),
-        at,
-        seats: bytes.iter().map(|b| SeatByte(*b).shown()).collect(),
-    }
+/// What a byte of Redis is to the public.
+fn shown(byte: u8) -> SeatState {
+    SeatByte(byte).shown()
 }
 
-/// Makes the polled object anew, again and again.
+/// The epoch as frames carry it.
+fn wire_epoch(epoch: i64) -> u64 {
+    u64::try_from(epoch).unwrap_or(0)
+}
+
+/// Shows a state that was read from Redis; whether it is as new as what is shown already.
+fn take_over(hub: &Hub, epoch: i64, read: &SeatsRead) -> bool {
+    hub.take_over(wire_epoch(epoch), read.at, read.bytes.iter().copied().map(shown).collect())
+}
+
+/// Makes the polled object anew, again and again, until the hub ends; and ends it, once nobody watches
+/// or asks any more.
 async fn board(backend: Arc<Backend>, hub: Arc<Hub>, id: PerformanceId) {
+    let idle = Duration::from_millis(backend.config.live.hub_idle_ms.unsigned_abs());
     let mut every = tokio::time::interval(BOARD_EVERY);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         every.tick().await;
+        if backend.live.retire(id, &hub, idle) {
+            metrics::gauge!("stararena_hubs").decrement(1.0);
+            return;
+        }
+        // Also while Redis is away: it is the connection to this process that is alive.
+        hub.beat(Duration::from_millis(u64::from(BEAT_MS)));
         if let Err(error) = backend.refresh_board(&hub, id).await {
             metrics::counter!("stararena_board_failures_total").increment(1);
             tracing::debug!(%id, error = &error as &dyn std::error::Error, "the queue's status could not be read");
@@ -227,14 +192,33 @@ async fn board(backend: Arc<Backend>, hub: Arc<Hub>, id: PerformanceId) {
     }
 }
 
-/// Follows the log of one performance for ever.
+/// Follows the log of one performance until its hub ends.
 async fn follow(backend: Arc<Backend>, hub: Arc<Hub>, id: PerformanceId) {
-    loop {
-        if let Err(error) = follow_epoch(&backend, &hub, id).await {
-            metrics::counter!("stararena_hub_failures_total").increment(1);
-            tracing::debug!(%id, error = &error as &dyn std::error::Error, "the log could not be followed");
+    let following = async {
+        loop {
+            if let Err(error) = follow_epoch(&backend, &hub, id).await {
+                metrics::counter!("stararena_hub_failures_total").increment(1);
+                tracing::debug!(%id, error = &error as &dyn std::error::Error, "the log could not be followed");
+            }
+            tokio::time::sleep(RETRY_EVERY).await;
         }
-        tokio::time::sleep(RETRY_EVERY).await;
+    };
+    hub.stop.run_until_cancelled(following).await;
+}
+
+/// Counts a reader of the log for as long as it is held.
+struct Reading;
+
+impl Reading {
+    fn new() -> Self {
+        metrics::gauge!("stararena_log_readers").increment(1.0);
+        Self
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        metrics::gauge!("stararena_log_readers").decrement(1.0);
     }
 }
 
@@ -243,35 +227,56 @@ async fn follow_epoch(backend: &Arc<Backend>, hub: &Hub, id: PerformanceId) -> R
     let sale = backend.reload_sale(id).await?;
     let epoch = sale.row.epoch;
     let Some(read) = backend.seats.snapshot(&sale.keys, epoch).await? else { return Ok(()) };
-    hub.apply(snapshot_frame(epoch, &read.bytes, read.at));
+    if !take_over(hub, epoch, &read) {
+        return Err(Error::Broken(format!("the seats of {id} are older than what is shown")));
+    }
     let mut at = read.at;
-    // A blocking read holds up everything behind it: a connection of its own, without a time-out.
-    let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
-    let mut connection =
-        redis::Client::open(backend.redis_url.as_str())?.get_multiplexed_async_connection_with_config(&config).await?;
+    // A blocking read holds up everything behind it: a connection of its own.
+    let mut connection = backend.seats.own_connection(&sale.keys).await?;
+    let _reading = Reading::new();
     loop {
-        let started = Instant::now();
-        let mut entries = read_log(&mut connection, &sale.keys, &at.to_string(), Some(LOG_WAIT_MS)).await?;
-        if let Some(last) = entries.last() {
-            // More of the same tick joins the frame.
-            tokio::time::sleep(TICK.saturating_sub(started.elapsed().min(TICK / 2))).await;
-            let more = read_log(&mut connection, &sale.keys, &last.id.clone(), None).await?;
-            entries.extend(more);
-        }
+        let asked = Instant::now();
+        let entries = read_tick(&mut connection, &sale, hub, &at.to_string()).await?;
         let standing: Option<i64> = redis::cmd("GET").arg(sale.keys.epoch()).query_async(&mut connection).await?;
-        if standing != Some(epoch) {
+        if standing != Some(epoch) || asked.elapsed() > LOG_GAP_MAX {
             return Ok(());
         }
-        let Some(upto) = entries.last().and_then(crate::redis::LogEntry::position) else { continue };
-        let changes = entries
-            .iter()
-            .flat_map(crate::redis::LogEntry::changes)
-            .map(|(seat, byte)| (seat, SeatByte(byte).shown()))
-            .collect();
-        let frame = Frame::Delta { epoch: u64::try_from(epoch).unwrap_or(0), after: at, upto, changes };
-        if !hub.apply(frame) {
-            return Err(Error::Broken(format!("a delta of {id} does not continue the map")));
+        let Some(upto) = entries.last().and_then(LogEntry::position) else { continue };
+        let changes = entries.iter().flat_map(LogEntry::changes).map(|(seat, byte)| (seat, shown(byte)));
+        if !hub.change(upto, changes) {
+            return Err(Error::Broken(format!("a change of {id} is of a seat that there isn't")));
         }
         at = upto;
     }
+}
+
+/// Waits for news in the log, and for the tick: the first change after a quiet time is shown at once,
+/// those that follow it closely travel together.
+async fn read_tick(
+    connection: &mut impl redis::aio::ConnectionLike,
+    sale: &Sale,
+    hub: &Hub,
+    after: &str,
+) -> Result<Vec<LogEntry>> {
+    let bound = Duration::from_millis(LOG_WAIT_MS as u64) + LOG_ANSWER_MAX;
+    let silent = |_| Error::Broken("the log's store does not answer".to_owned());
+    let first = read_log(connection, &sale.keys, after, Some(LOG_WAIT_MS));
+    let mut entries = tokio::time::timeout(bound, first).await.map_err(silent)??;
+    if entries.is_empty() {
+        return Ok(entries);
+    }
+    if let Some(left) = hub.since_sent().and_then(|since| hub.tick().checked_sub(since)) {
+        tokio::time::sleep(left).await;
+    }
+    for _ in 1..LOG_BATCHES_MAX {
+        let Some(last) = entries.last().map(|entry| entry.id.clone()) else { break };
+        let more = read_log(connection, &sale.keys, &last, None);
+        let more = tokio::time::timeout(bound, more).await.map_err(silent)??;
+        let full = more.len() == LOG_BATCH;
+        entries.extend(more);
+        if !full {
+            break;
+        }
+    }
+    Ok(entries)
 }

@@ -23,3 +23,4 @@ pub use imports::PlanFile;
 pub use making::{NewPerformance, StoredPlan};
 pub use pictures::PICTURE_MAX_BYTES;
 pub use search::OrderSearch;
+pub(crate) use storing::plan_of;

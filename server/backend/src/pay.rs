@@ -145,7 +145,7 @@ impl Backend {
                 amount_minor: row.total_minor,
                 currency: row.currency,
                 last_error: None,
-                deadline: self.seats.time().await?.plus(self.config.provider_deadline_ms),
+                deadline: self.seats.time_of(row.performance).await?.plus(self.config.provider_deadline_ms),
             };
             if attempts::insert(&self.pg, &attempt, self.provider.name(), now.plus(FIRST_QUERY_MS), now).await? {
                 return Ok(attempt);

@@ -23,37 +23,22 @@
 //! it or nothing, and repeating it is harmless. This module owns keys, scripts and their typed
 //! answers; it decides nothing and knows no SQL.
 
+mod address;
+mod bare;
 mod desk;
+mod health;
 mod hold;
 mod keys;
 mod mending;
 mod scripts;
 mod seats;
+mod store;
 
+pub(crate) use address::Address;
+pub(crate) use bare::BareHold;
+pub use health::StoreFinding;
 pub(crate) use hold::{AREA_START_MAX, AreaDraw, HoldAnswer, HoldCall};
 pub(crate) use keys::Keys;
 pub(crate) use mending::{HoldRead, SeatMend, Stretch};
-pub(crate) use seats::{LOG_BATCH, LogEntry, PayAnswer, RedisSeats, ShortAnswer, read_log};
-
-use crate::error::Result;
-use redis::aio::{ConnectionManager, ConnectionManagerConfig};
-use std::time::Duration;
-
-/// A script on an idle store takes well under a millisecond; a call that waits half a second is an outage.
-const RESPONSE_TIMEOUT: Duration = Duration::from_millis(500);
-/// A local or near store answers a connection at once.
-const CONNECTION_TIMEOUT: Duration = Duration::from_secs(1);
-/// Waits between reconnects stay below this, so that a store that is back is found soon.
-const RECONNECT_DELAY_MAX: Duration = Duration::from_millis(500);
-/// Reconnects before a command gives up; the next command tries again.
-const RECONNECT_TRIES: usize = 6;
-
-/// Opens a connection that repairs itself. The command in flight when it breaks fails.
-pub(crate) async fn connect(url: &str) -> Result<ConnectionManager> {
-    let config = ConnectionManagerConfig::new()
-        .set_response_timeout(Some(RESPONSE_TIMEOUT))
-        .set_connection_timeout(Some(CONNECTION_TIMEOUT))
-        .set_max_delay(RECONNECT_DELAY_MAX)
-        .set_number_of_retries(RECONNECT_TRIES);
-    Ok(ConnectionManager::new_with_config(redis::Client::open(url)?, config).await?)
-}
+pub(crate) use seats::{LOG_BATCH, LogEntry, PayAnswer, RedisSeats, SeatsRead, ShortAnswer, StoreRun, read_log};
+pub(crate) use store::Store;

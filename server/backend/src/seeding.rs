@@ -73,6 +73,8 @@ struct Evening {
     cover: u8,
     starts_in_days: i64,
     opens_in_ms: i64,
+    /// Whether a choice that leaves one seat alone is refused.
+    single_seat_rule: bool,
 }
 
 const EVENINGS: &[Evening] = &[
@@ -84,6 +86,7 @@ const EVENINGS: &[Evening] = &[
         cover: 0,
         starts_in_days: 40,
         opens_in_ms: -60_000,
+        single_seat_rule: false,
     },
     Evening {
         slug: "ground-swell",
@@ -93,6 +96,7 @@ const EVENINGS: &[Evening] = &[
         cover: 3,
         starts_in_days: 52,
         opens_in_ms: -60_000,
+        single_seat_rule: false,
     },
     Evening {
         slug: "midnight-city",
@@ -102,6 +106,7 @@ const EVENINGS: &[Evening] = &[
         cover: 1,
         starts_in_days: 61,
         opens_in_ms: -60_000,
+        single_seat_rule: false,
     },
     Evening {
         slug: "tide-and-stone",
@@ -111,6 +116,7 @@ const EVENINGS: &[Evening] = &[
         cover: 2,
         starts_in_days: 75,
         opens_in_ms: DAY_MS,
+        single_seat_rule: true,
     },
 ];
 
@@ -173,6 +179,7 @@ impl Backend {
         let starts = evening_at(now.plus(evening.starts_in_days * DAY_MS), time_zone)?;
         let mut new = self.sale_for(plan, now.plus(evening.opens_in_ms), starts).await?;
         new.hold_ttl_ms = self.config.demo_hold_ttl_ms;
+        new.single_seat_rule = evening.single_seat_rule;
         self.sell(member, event, plan, &new).await
     }
 
@@ -192,6 +199,7 @@ impl Backend {
             closes: starts,
             seat_limit: 6,
             hold_ttl_ms: 15 * 60_000,
+            single_seat_rule: false,
             shoppers_max: 2_000,
             release_per_min: 1_200,
             currency: "EUR".parse().map_err(|e: domain::money::NotACurrency| Error::Broken(e.to_string()))?,

@@ -65,6 +65,9 @@ pub(super) enum PerformanceCommand {
         /// Length of a hold in seconds
         #[arg(long, default_value_t = 900)]
         hold_ttl_s: u32,
+        /// Refuse choices that leave one seat alone
+        #[arg(long)]
+        single_seat_rule: bool,
         /// Most shoppers inside at once
         #[arg(long, default_value_t = 2_000)]
         shoppers_max: u32,
@@ -148,6 +151,7 @@ pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<(
                 prices,
                 limit,
                 hold_ttl_s,
+                single_seat_rule,
                 shoppers_max,
                 release_per_min,
                 organization,
@@ -162,6 +166,7 @@ pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<(
                     closes: closes.map_or(Ok(starts), |text| instant("--closes", &text, now))?,
                     seat_limit: limit,
                     hold_ttl_ms: i64::from(hold_ttl_s) * 1_000,
+                    single_seat_rule,
                     shoppers_max,
                     release_per_min,
                     currency: currency.parse()?,

@@ -58,6 +58,9 @@ pub(super) async fn run() -> anyhow::Result<ExitCode> {
     match Backend::connect(config, &stores.database_url, &stores.redis_url, Arc::new(SystemClock)).await {
         Ok(backend) => {
             found.ok("stores: Postgres and Redis answer, migrations are applied");
+            for finding in backend.check_redis().await {
+                if finding.ok { found.ok(&finding.text) } else { found.wrong(&finding.text) }
+            }
             if let Err(error) = invariants(&backend, &mut found, stores.is_owner()).await {
                 found.wrong(&format!("invariants: {}", chain(&error)));
             }

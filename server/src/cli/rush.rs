@@ -1,25 +1,20 @@
 //! `stararena rush`: starts what a simulated on-sale needs, lives it, audits the stores, reports.
 
 use super::{print, tell};
-use crate::run::{ProviderProcess, StoreAccess};
+use crate::run::{ServerProcess, StoreAccess, TemporaryFolder};
 use crate::rush::{self, FanLogin, Report, RushConfig, StandingArea};
 use anyhow::Context as _;
 use backend::{Backend, Config, SystemClock};
 use domain::PerformanceId;
 use domain::venue::generate;
 use std::path::PathBuf;
-use std::process::{ExitCode, Stdio};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncBufReadExt as _, BufReader};
-use tokio::process::{Child, Command};
 
-/// How long the server may take to listen.
-const START_TIMEOUT: Duration = Duration::from_secs(30);
-/// Length of a visit: short, so that the slots of fans who walked away return within the run.
-const VISIT_TTL_MS: u32 = 20_000;
-/// How long the server may take to end.
-const STOP_TIMEOUT: Duration = Duration::from_secs(20);
+/// Length of a visit in milliseconds: short, so that the slots of fans who walked away, and keep theirs
+/// until it ends, return within the run.
+const VISIT_TTL_MS: &str = "20000";
 
 #[derive(clap::Args)]
 pub(super) struct RushArgs {
@@ -63,9 +58,9 @@ pub(super) async fn run(args: RushArgs) -> anyhow::Result<ExitCode> {
     if !config.is_development() {
         anyhow::bail!("a simulated on-sale refuses to start in production");
     }
-    let folder = if args.url.is_some() { None } else { Some(TemporaryFolder::new()?) };
+    let folder = if args.url.is_some() { None } else { Some(TemporaryFolder::new("rush")?) };
     if let Some(folder) = &folder {
-        config.data_dir.clone_from(&folder.0);
+        config.data_dir = folder.path().to_owned();
         config.database_url = None;
         config.redis_url = None;
     }
@@ -82,7 +77,7 @@ pub(super) async fn run(args: RushArgs) -> anyhow::Result<ExitCode> {
 async fn run_on(args: &RushArgs, mut config: Config, stores: &StoreAccess) -> anyhow::Result<Report> {
     let server = match &args.url {
         Some(_) => None,
-        None => Some(ServerProcess::start(&config, stores).await?),
+        None => Some(ServerProcess::start(&config, stores, &[("STARARENA_VISIT_TTL_MS", VISIT_TTL_MS)]).await?),
     };
     let url = match (&server, &args.url) {
         (Some(server), _) => server.url.clone(),
@@ -137,81 +132,4 @@ async fn drive(args: &RushArgs, backend: &Arc<Backend>, url: String) -> anyhow::
         tell(&format!("breach: {breach}"));
     }
     Ok(report)
-}
-
-/// A folder that goes away with this value. Others may pass through: the stores of a run by root
-/// belong to another user.
-struct TemporaryFolder(PathBuf);
-
-impl TemporaryFolder {
-    fn new() -> anyhow::Result<Self> {
-        use std::os::unix::fs::PermissionsExt as _;
-        let path = std::env::temp_dir().join(format!("stararena-rush-{}", uuid::Uuid::now_v7().simple()));
-        std::fs::create_dir_all(&path).with_context(|| format!("making {}", path.display()))?;
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
-        Ok(Self(path))
-    }
-}
-
-impl Drop for TemporaryFolder {
-    fn drop(&mut self) {
-        if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            tracing::warn!(%error, folder = %self.0.display(), "a temporary folder could not be removed");
-        }
-    }
-}
-
-/// The server under load: a process of its own, with the provider as another.
-struct ServerProcess {
-    url: String,
-    child: Child,
-    provider: ProviderProcess,
-}
-
-impl ServerProcess {
-    async fn start(config: &Config, stores: &StoreAccess) -> anyhow::Result<Self> {
-        // The port is chosen here, since the provider must know where its webhooks go.
-        let address = crate::run::free_address(std::process::id())?;
-        let url = format!("http://{address}");
-        let provider = ProviderProcess::start(&Config { public_url: url.clone(), ..config.clone() }).await?;
-        let mut child = Command::new(std::env::current_exe()?)
-            .arg("all")
-            .env("STARARENA_LISTEN", address.to_string())
-            .env("STARARENA_PUBLIC_URL", &url)
-            .env("STARARENA_DATA_DIR", &config.data_dir)
-            .env("STARARENA_PSP_URL", &provider.url)
-            // Fans who leave without a word keep their slot for this long.
-            .env("STARARENA_VISIT_TTL_MS", VISIT_TTL_MS.to_string())
-            .env("DATABASE_URL", &stores.database_url)
-            .env("REDIS_URL", &stores.redis_url)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .context("starting the server")?;
-        let stdout = child.stdout.take().context("the server has no standard output")?;
-        let mut lines = BufReader::new(stdout).lines();
-        let listening = async {
-            while let Some(line) = lines.next_line().await? {
-                if line.contains("listening on ") {
-                    return Ok(());
-                }
-            }
-            anyhow::bail!("the server ended before it listened")
-        };
-        tokio::time::timeout(START_TIMEOUT, listening).await.context("the server did not listen in time")??;
-        tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        Ok(Self { url, child, provider })
-    }
-
-    async fn stop(mut self) {
-        if let Some(pid) = self.child.id().and_then(|pid| i32::try_from(pid).ok()) {
-            let told = nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM);
-            if told.is_err() || tokio::time::timeout(STOP_TIMEOUT, self.child.wait()).await.is_err() {
-                drop(self.child.kill().await);
-            }
-        }
-        self.provider.stop().await;
-    }
 }

@@ -1,14 +1,16 @@
 //! The accept loop: what the framework's own one leaves out — a time-out for slow headers, no
 //! delay for small packets, a cap on connections, and an end with a deadline.
 
+use super::Sockets;
 use axum::Router;
 use axum::extract::ConnectInfo;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use socket2::SockRef;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -20,14 +22,23 @@ const CONNECTIONS_MAX: usize = 30_000;
 const HEADERS_TIMEOUT: Duration = Duration::from_secs(10);
 /// Largest header section.
 const HEADERS_MAX_BYTES: usize = 32 * 1024;
-/// How long requests under way may take once the process winds down.
+/// How much of what was written may wait in the kernel for a client that reads slowly, behind what is on
+/// its way: the usual buffers grow to megabytes, and a live map's reader would be shown all of that,
+/// old as it is, before it is given a snapshot.
+const UNSENT_MAX_BYTES: u32 = 32 * 1024;
+/// How long requests and sockets under way may take once the process winds down.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// Serves until `stop`, then lets requests under way finish, within a bound.
+/// Serves until `stop`, then lets requests under way finish and sockets close, within a bound.
 ///
 /// # Errors
 /// Never by a client's doing; a listener that is broken for good ends the loop.
-pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToken) -> std::io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    sockets: &Sockets,
+    stop: CancellationToken,
+) -> std::io::Result<()> {
     let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let connections = TaskTracker::new();
     let mut server = hyper::server::conn::http1::Builder::new();
@@ -50,8 +61,8 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
             },
             () = stop.cancelled() => break,
         };
-        if let Err(error) = stream.set_nodelay(true) {
-            tracing::debug!(%error, "a connection keeps its delay");
+        if let Err(error) = tune(&stream) {
+            tracing::debug!(%error, "a connection keeps its defaults");
         }
         let service = MapRequestLayer::new(move |mut request: http::Request<hyper::body::Incoming>| {
             request.extensions_mut().insert(ConnectInfo::<SocketAddr>(peer));
@@ -79,8 +90,19 @@ pub async fn serve(listener: TcpListener, router: Router, stop: CancellationToke
     }
     drop(listener);
     connections.close();
-    if tokio::time::timeout(DRAIN_TIMEOUT, connections.wait()).await.is_err() {
-        tracing::warn!("some requests did not end in time");
+    // A connection becomes a socket when it is upgraded: these are waited for first.
+    let drained = async {
+        connections.wait().await;
+        sockets.ended().await;
+    };
+    if tokio::time::timeout(DRAIN_TIMEOUT, drained).await.is_err() {
+        tracing::warn!("some requests or sockets did not end in time");
     }
     Ok(())
+}
+
+/// Small packets at once, and a short queue for who reads slowly.
+fn tune(stream: &TcpStream) -> std::io::Result<()> {
+    stream.set_nodelay(true)?;
+    SockRef::from(stream).set_tcp_notsent_lowat(UNSENT_MAX_BYTES)
 }

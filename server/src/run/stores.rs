@@ -72,6 +72,13 @@ impl StoreAccess {
         self.owned.is_some()
     }
 
+    /// The process ids of Postgres and Redis, where this process started them.
+    pub async fn pids(&self) -> Option<(u32, u32)> {
+        let stores = self.owned.as_ref()?.stores.lock().await;
+        let stores = stores.as_ref()?;
+        Some((stores.postgres_pid()?, stores.redis_pid()?))
+    }
+
     /// Stops the stores that this process started.
     ///
     /// # Errors

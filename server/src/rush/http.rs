@@ -63,7 +63,7 @@ impl Target {
 
 /// The source address of fan `index`: 127.1.1.1, 127.1.1.2, … of the loopback network, so that the
 /// server sees one address per fan.
-pub(super) fn source_address(index: usize) -> IpAddr {
+pub(crate) fn source_address(index: usize) -> IpAddr {
     const PER_BLOCK: usize = 255 * 255;
     let part = |n: usize| u8::try_from(n).unwrap_or(u8::MAX);
     let (block, rest) = (index / PER_BLOCK % 254, index % PER_BLOCK);
@@ -78,7 +78,7 @@ pub(super) async fn has_source_addresses(target: &Target) -> bool {
 }
 
 /// Opens a TCP connection, from `source` where one is given.
-pub(super) async fn open(addr: SocketAddr, source: Option<IpAddr>) -> std::io::Result<TcpStream> {
+pub(crate) async fn open(addr: SocketAddr, source: Option<IpAddr>) -> std::io::Result<TcpStream> {
     let socket = if addr.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     if let Some(ip) = source
         && ip.is_ipv4() == addr.is_ipv4()
@@ -264,7 +264,7 @@ impl Line {
 }
 
 /// `application/x-www-form-urlencoded`.
-fn encode_form(fields: &[(&str, &str)]) -> String {
+pub(crate) fn encode_form(fields: &[(&str, &str)]) -> String {
     let mut out = String::new();
     for (name, value) in fields {
         if !out.is_empty() {

@@ -1,11 +1,17 @@
 //! One on-sale with all that it needs: stores of its own, a `Backend` beside them for seeding and
 //! looking, and, where a test asks for them, the provider and the server as processes.
 
+pub(crate) mod cluster;
+pub(crate) mod crowd;
 mod fan;
+mod house;
 pub(crate) mod http;
+pub(crate) mod journal;
 mod member;
+mod parts;
 mod process;
 pub(crate) mod provider;
+pub(crate) mod shop;
 mod stores;
 pub(crate) mod upload;
 
@@ -17,6 +23,7 @@ pub(crate) use provider::Provider;
 
 use backend::embedded::Stores;
 use backend::{Backend, Config, SystemClock, Workers};
+use cluster::Cluster;
 use domain::venue::{Plan, generate};
 use domain::{Millis, OrderId, PerformanceId, SeatNo};
 use process::Server;
@@ -38,6 +45,8 @@ pub(crate) struct Setup {
     pub(crate) seat_limit: u32,
     pub(crate) hold_ttl_ms: i64,
     pub(crate) shoppers_max: u32,
+    /// Whether Redis is a cluster rather than one server.
+    pub(crate) cluster: bool,
     /// Further variables of the server's and the test's settings.
     pub(crate) settings: Vec<(&'static str, String)>,
 }
@@ -50,12 +59,18 @@ impl Default for Setup {
             seat_limit: 4,
             hold_ttl_ms: 120_000,
             shoppers_max: 2_000,
+            cluster: false,
             settings: Vec::new(),
         }
     }
 }
 
 impl Setup {
+    /// A sale like any other, with Redis as a cluster.
+    pub(crate) fn on_a_cluster() -> Self {
+        Self { cluster: true, ..Self::default() }
+    }
+
     /// A short time at the provider, so that its end is seen within a test.
     pub(crate) fn provider_deadline(mut self, deadline_ms: i64, grace_ms: i64) -> Self {
         self.settings.push(("STARARENA_PROVIDER_DEADLINE_MS", deadline_ms.to_string()));
@@ -97,11 +112,16 @@ pub(crate) struct Arena {
     /// The payment provider, in tests that pay.
     provider: Option<Provider>,
     server: Option<Server>,
+    /// What the server's process is: `all`, or `serve` beside workers of their own.
+    role: &'static str,
+    /// Workers as processes, by number; none where one was killed.
+    crew: Vec<Option<Server>>,
     workers: Option<Workers>,
     settings: HashMap<String, String>,
     client: reqwest::Client,
     // Fields drop in this order: the folder outlives what runs in it.
     pub(crate) stores: Option<Stores>,
+    cluster: Option<Cluster>,
     scratch: Scratch,
 }
 
@@ -124,8 +144,10 @@ impl Arena {
 
     async fn prepare(setup: &Setup, web: bool) -> Self {
         let scratch = Scratch::new();
-        let stores = stores::open(&scratch.0).await;
-        let (database, redis) = (stores.database_url.clone().unwrap(), stores.redis_url.clone().unwrap());
+        let stores = stores::open(&scratch.0, !setup.cluster).await;
+        let cluster = if setup.cluster { Some(Cluster::start(&scratch.0).await) } else { None };
+        let database = stores.database_url.clone().unwrap();
+        let redis = cluster.as_ref().map_or_else(|| stores.redis_url.clone().unwrap(), Cluster::url);
         let port = process::free_port();
         let origin = format!("http://127.0.0.1:{port}");
         let provider = if web { Some(Provider::start(&scratch.0, &origin).await) } else { None };
@@ -157,10 +179,13 @@ impl Arena {
             origin,
             provider,
             server: None,
+            role: "all",
+            crew: Vec::new(),
             workers: None,
             settings,
             client,
             stores: Some(stores),
+            cluster,
             scratch,
         }
     }
@@ -196,7 +221,7 @@ impl Arena {
         let log = self.scratch.0.join("server.log");
         let mut settings = self.settings.clone();
         settings.extend(further.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
-        self.server = Some(Server::start(&settings, &log).await);
+        self.server = Some(Server::start(self.role, &settings, &log).await);
     }
 
     /// Kills the server as a power cut would.
@@ -213,6 +238,11 @@ impl Arena {
     /// The running server.
     pub(crate) fn server(&mut self) -> &mut Server {
         self.server.as_mut().unwrap()
+    }
+
+    /// The most memory that the server ever had, in KiB.
+    pub(crate) fn server_peak_kib(&self) -> u64 {
+        self.server.as_ref().unwrap().peak_kib()
     }
 
     /// The provider.
@@ -251,6 +281,16 @@ impl Arena {
         eventually!(SOON, format!("order {order} is {status}"), self.status(order).await.as_deref() == Some(status));
     }
 
+    /// The cluster, in tests that have one.
+    pub(crate) fn cluster(&self) -> &Cluster {
+        self.cluster.as_ref().unwrap()
+    }
+
+    /// The cluster, to be broken.
+    pub(crate) fn cluster_mut(&mut self) -> &mut Cluster {
+        self.cluster.as_mut().unwrap()
+    }
+
     /// A connection to Redis, to be looked at and broken.
     pub(crate) async fn redis(&self) -> redis::aio::MultiplexedConnection {
         let url = self.settings["REDIS_URL"].as_str();
@@ -270,7 +310,7 @@ impl Arena {
 
     /// Checks I1 to I5 in both stores, an empty outbox and inbox, and the orderly end of every process.
     pub(crate) async fn finish(mut self) {
-        if self.server.is_none() && self.workers.is_none() {
+        if self.workers.is_none() && self.crew.is_empty() && (self.server.is_none() || self.role == "serve") {
             self.start_workers();
         }
         eventually!(
@@ -289,6 +329,9 @@ impl Arena {
         }
         if let Some(server) = self.server.take() {
             server.stop().await;
+        }
+        for worker in self.crew.drain(..).flatten() {
+            worker.stop().await;
         }
         if let Some(workers) = self.workers.take() {
             workers.stop().await;

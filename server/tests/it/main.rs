@@ -17,13 +17,18 @@ macro_rules! eventually {
 
 mod accounts;
 mod arena;
+mod bench;
+mod best;
+mod circuit;
 mod clocks;
+mod cluster;
 mod desk;
 mod edge;
 mod faults;
 mod files;
 mod healing;
 mod holds;
+mod killing;
 mod live;
 mod payments;
 mod people;
@@ -36,3 +41,6 @@ mod roles;
 mod selling;
 mod standing;
 mod stock;
+mod storm;
+mod timers;
+mod trials_stock;

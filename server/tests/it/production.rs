@@ -45,9 +45,18 @@ async fn production_refuses_default_secrets_fault_points_and_plain_http() {
 }
 
 #[tokio::test]
-async fn production_refuses_the_sandbox_the_demo_and_the_simulator() {
-    for args in [&["all"][..], &["serve"], &["worker"], &["--demo"], &["all", "--demo"], &["demo"], &["psp"], &["rush"]]
-    {
+async fn production_refuses_the_sandbox_the_demo_the_simulator_and_benchmarks() {
+    for args in [
+        &["all"][..],
+        &["serve"],
+        &["worker"],
+        &["--demo"],
+        &["all", "--demo"],
+        &["demo"],
+        &["psp"],
+        &["rush"],
+        &["bench"],
+    ] {
         let sentence = refusal(&[], args).await;
         assert!(sentence.contains("refuse"), "{args:?}: {sentence}");
     }

@@ -47,7 +47,12 @@ async fn verify_offline(arena: &Arena, order: &OrderView) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_seats_are_bought_and_twenty_clicks_on_pay_open_one_payment() {
-    let arena = Arena::web(Setup::default()).await;
+    two_seats_are_bought(Setup::default()).await;
+}
+
+/// The whole way from seats to tickets.
+pub(crate) async fn two_seats_are_bought(setup: Setup) {
+    let arena = Arena::web(setup).await;
     let fan = arena.one_inside().await;
     let held = arena.held(&fan, "30,31").await;
     let clicks = futures::future::join_all((0..20).map(|_| arena.pay(&fan, held.order))).await;

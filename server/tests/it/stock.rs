@@ -12,7 +12,12 @@ const SEAT: u32 = 17;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_seat_left_and_500_simultaneous_holds_have_exactly_one_winner() {
-    let arena = Arena::web(Setup::default()).await;
+    one_of_500_wins(Setup::default()).await;
+}
+
+/// 500 fans who want the last seat in the same instant.
+pub(crate) async fn one_of_500_wins(setup: Setup) {
+    let arena = Arena::web(setup).await;
     let fans = arena.inside(RIVALS).await;
     let wanted = SEAT.to_string();
     let replies = futures::future::join_all(fans.iter().map(|fan| arena.hold(fan, &wanted, "last-seat"))).await;

@@ -53,6 +53,8 @@ pub struct Draft {
     pub seat_limit: u32,
     /// Length of a hold.
     pub hold_ttl_ms: i64,
+    /// Whether a choice that leaves one seat alone is refused.
+    pub single_seat_rule: bool,
     /// Most shoppers inside at once.
     pub shoppers_max: u32,
     /// Places of the queue released a minute.
@@ -97,6 +99,7 @@ impl Default for Draft {
             closes: None,
             seat_limit: 6,
             hold_ttl_ms: 15 * 60_000,
+            single_seat_rule: false,
             shoppers_max: 2_000,
             release_per_min: 1_200,
             currency: None,

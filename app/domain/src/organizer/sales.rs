@@ -156,6 +156,8 @@ pub struct DraftView {
     pub seat_limit: u32,
     /// Length of a hold.
     pub hold_ttl_ms: i64,
+    /// Whether a choice that leaves one seat alone is refused.
+    pub single_seat_rule: bool,
     /// Most shoppers inside at once.
     pub shoppers_max: u32,
     /// Places released a minute.
@@ -196,6 +198,8 @@ pub struct DraftForm {
     pub seat_limit: String,
     /// Length of a hold in minutes; a fraction is allowed.
     pub hold_ttl_min: String,
+    /// Not empty when a choice that leaves one seat alone is to be refused.
+    pub single_seat_rule: String,
     /// Most shoppers inside at once.
     pub shoppers_max: String,
     /// Places released a minute.

@@ -2,9 +2,9 @@
 
 use crate::error::AppError;
 use domain::catalog::{self, PerformanceView};
-use domain::hold::Held;
 #[cfg(feature = "ssr")]
 use domain::hold::HoldWish;
+use domain::hold::{Held, Picked};
 use domain::{OrderId, PerformanceId, SeatNo};
 use leptos::prelude::*;
 use std::collections::BTreeMap;
@@ -71,6 +71,39 @@ pub async fn hold_list(
         AppError::new(Code::InvalidInput, format!("areas[{field}]: a number of places is expected"))
     })?;
     hold_wish(performance, HoldWish { seats: seats.unwrap_or_default(), areas }, &key).await
+}
+
+/// Finds and holds the best seats that are left. The same key and wish again give the same hold.
+#[server(endpoint = "hold-best")]
+pub async fn hold_best(
+    /// Which performance.
+    performance: PerformanceId,
+    /// How many seats, everybody included.
+    count: u32,
+    /// The price zone; empty or absent: any.
+    zone: Option<String>,
+    /// Not empty when one of the seats is to be a place for a wheelchair.
+    wheelchair: Option<String>,
+    /// The idempotency key of this wish.
+    key: String,
+) -> Result<Picked, AppError> {
+    use crate::context;
+    use domain::Code;
+    use domain::venue::best::Wish;
+    let zones = match zone.as_deref().map(str::trim) {
+        None | Some("") => Vec::new(),
+        Some(zone) => vec![
+            zone.parse()
+                .map_err(|_| AppError::new(Code::InvalidInput, "zone: the number of a price zone is expected"))?,
+        ],
+    };
+    let wheelchairs = u32::from(wheelchair.is_some_and(|text| !text.is_empty()));
+    let wish = Wish::new(count, zones, None, wheelchairs)?;
+    let (backend, session) = (context::backend()?, context::session()?);
+    let pass = context::cookie(&backend.cookie_name(&context::pass_cookie(performance)));
+    let picked = backend.hold_best(&session, pass.as_deref(), performance, wish, &key).await?;
+    context::redirect_form(&format!("/orders/{}", picked.held.order));
+    Ok(picked)
 }
 
 /// Gives the seats of an open hold back.

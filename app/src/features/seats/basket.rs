@@ -2,6 +2,7 @@
 //! hold with its countdown.
 
 use super::model::{Notice, Selection};
+use super::pick::Picker;
 use super::room::Room;
 use super::words;
 use crate::clock::use_clock;
@@ -27,6 +28,7 @@ pub fn Basket(
     view! {
         <aside class="basket" aria-label=td_string!(room.lang, seats.basket) data-testid="basket">
             <NoticeLine room/>
+            <Picker room/>
             {move || {
                 room.own
                     .get()
@@ -46,7 +48,7 @@ fn NoticeLine(room: Room) -> impl IntoView {
     let line = move || {
         room.notice.get().map(|notice| {
             let text = words::notice(room.lang, &notice, room.limit, &room);
-            let link = match notice {
+            let link = match &notice {
                 Notice::PassRequired => {
                     Some((format!("/performances/{}/queue", room.performance), td_string!(room.lang, seats.to_queue)))
                 }
@@ -56,9 +58,22 @@ fn NoticeLine(room: Room) -> impl IntoView {
                 )),
                 _ => None,
             };
+            let instead = match notice {
+                Notice::LeavesSingle { instead, .. } if !instead.is_empty() => Some(instead),
+                _ => None,
+            };
+            let take = instead.map(|seats| {
+                let take = move |_| room.take_instead(seats.clone());
+                view! {
+                    " "
+                    <button type="button" class="button" data-testid="take-instead" on:click=take>
+                        {td_string!(room.lang, seats.take_instead)}
+                    </button>
+                }
+            });
             view! {
                 <p class="basket-notice" data-testid="notice">
-                    {text} {link.map(|(href, label)| view! { " " <a href=href>{label}</a> })}
+                    {text} {link.map(|(href, label)| view! { " " <a href=href>{label}</a> })} {take}
                 </p>
             }
         })

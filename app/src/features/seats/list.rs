@@ -1,12 +1,14 @@
 //! The list alternative to the map: rendered by the server, usable by keyboard, by ear, and without
 //! JavaScript.
 //!
-//! One form holds the checked seats, and for each standing area a number of places. Its idempotency key is part of the page's data, so that sending
-//! it twice makes one hold, and both sides render the same HTML.
+//! One form holds the checked seats, and for each standing area a number of places. Its idempotency key
+//! is part of the page's data, so that sending it twice makes one hold, and both sides render the same
+//! HTML.
 
 use super::api::{self, HoldList};
 use super::key::fresh_key;
 use super::model::Notice;
+use super::pick::PickForm;
 use super::words;
 use crate::components::missing::Failure;
 use crate::components::raw_text::Title;
@@ -29,13 +31,15 @@ struct ListData {
     list: SeatList,
     /// The idempotency key of the form.
     key: String,
+    /// That of the form that asks for the best seats.
+    pick_key: String,
 }
 
 async fn load((id, section): (Option<PerformanceId>, Option<u16>)) -> Result<ListData, AppError> {
     let id = id.ok_or_else(|| AppError::new(Code::NotFound, "id: a performance is expected"))?;
     let view = api::performance(id).await?;
     let list = api::seat_list(id, section).await?;
-    Ok(ListData { view, list, key: fresh_key() })
+    Ok(ListData { view, list, key: fresh_key(), pick_key: fresh_key() })
 }
 
 /// Choosing seats from a list.
@@ -64,7 +68,7 @@ pub fn SeatListPage() -> impl IntoView {
 #[component]
 fn List(data: ListData) -> impl IntoView {
     let lang = lang();
-    let ListData { view, list, key } = data;
+    let ListData { view, list, key, pick_key } = data;
     let chosen = list.chosen;
     let sections = list
         .sections
@@ -86,6 +90,7 @@ fn List(data: ListData) -> impl IntoView {
                 <a href=format!("/performances/{}/seats", view.id) data-testid="to-map">{td_string!(lang, seats.to_map)}</a>
                 <a href=format!("/events/{}", view.slug)>{td_string!(lang, seats.to_event)}</a>
             </nav>
+            <PickForm view=view.clone() key=pick_key/>
             <section aria-labelledby="sections">
                 <h2 id="sections">{td_string!(lang, seats.list_sections)}</h2>
                 <ul class="seatlist-sections" data-testid="sections">{sections}</ul>
@@ -260,8 +265,8 @@ fn seat_box(lang: Locale, row: &ListRow, seat: &ListSeat, zones: &Zones) -> impl
 }
 
 /// The names of what the page lists.
-#[derive(Clone, Debug)]
-struct Listed {
+#[derive(Clone, Debug, Default)]
+pub(super) struct Listed {
     seats: Vec<(SeatNo, String)>,
     areas: Vec<(u32, String)>,
 }
@@ -278,11 +283,14 @@ impl words::Names for Listed {
 
 /// Why nothing was held, and what to do.
 #[component]
-fn HoldRefused(error: AppError, performance: PerformanceId, limit: u32, names: Listed) -> impl IntoView {
+pub(super) fn HoldRefused(error: AppError, performance: PerformanceId, limit: u32, names: Listed) -> impl IntoView {
     let lang = lang();
     let code = error.code();
     let notice = match code {
         Code::SeatTaken if !error.0.seats.is_empty() => Notice::Taken { lost: error.0.seats, kept: Vec::new() },
+        Code::LeavesSingle if !error.0.seats.is_empty() => {
+            Notice::LeavesSingle { lonely: error.0.seats, instead: error.0.instead }
+        }
         Code::PassRequired | Code::PassInvalid => Notice::PassRequired,
         Code::SignInRequired => Notice::SignInRequired,
         _ => Notice::Refused(error.0),
@@ -292,7 +300,7 @@ fn HoldRefused(error: AppError, performance: PerformanceId, limit: u32, names: L
             td_string!(lang, seats.list_bad_count).to_owned()
         }
         // The page itself sends everything else.
-        Notice::Refused(refusal) if refusal.code == Code::InvalidInput => {
+        Notice::Refused(refusal) if refusal.code == Code::InvalidInput && refusal.message.starts_with("seats:") => {
             td_string!(lang, seats.list_choose_seat).to_owned()
         }
         notice => words::notice(lang, notice, limit, &names),

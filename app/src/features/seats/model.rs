@@ -8,6 +8,7 @@
 //! change of it drops the key.
 
 use domain::hold::{AreaWish, SeatState};
+use domain::venue::best::Seating;
 use domain::{Code, Refusal, SeatNo};
 
 /// Something to tell the fan, in order of what happened.
@@ -35,6 +36,20 @@ pub enum Notice {
     PassRequired,
     /// Nobody is signed in.
     SignInRequired,
+    /// The best seats were picked and are held.
+    Picked {
+        /// How many.
+        count: usize,
+        /// How they lie to each other.
+        seating: Seating,
+    },
+    /// The choice would leave seats alone.
+    LeavesSingle {
+        /// The seats that would be alone.
+        lonely: Vec<SeatNo>,
+        /// What could be chosen in place of the choice.
+        instead: Vec<SeatNo>,
+    },
     /// The own hold was given back.
     GivenBack,
     /// The time of the own hold ended.
@@ -149,6 +164,12 @@ impl Selection {
         }
     }
 
+    /// Chooses these seats in place of all others.
+    pub fn replace(&mut self, seats: Vec<SeatNo>) {
+        self.seats = seats;
+        self.key = None;
+    }
+
     /// The idempotency key of exactly these seats; `fresh` makes one when the set is new.
     pub fn key(&mut self, fresh: impl FnOnce() -> String) -> String {
         self.key.get_or_insert_with(fresh).clone()
@@ -180,6 +201,9 @@ impl Selection {
         match refusal.code {
             Code::SeatTaken | Code::SeatNotForSale | Code::UnknownSeat if !refusal.seats.is_empty() => {
                 self.lose(refusal.seats.clone()).unwrap_or(Notice::Refused(refusal))
+            }
+            Code::LeavesSingle if !refusal.seats.is_empty() => {
+                Notice::LeavesSingle { lonely: refusal.seats, instead: refusal.instead }
             }
             Code::PassRequired | Code::PassInvalid => Notice::PassRequired,
             Code::SignInRequired => Notice::SignInRequired,
@@ -281,6 +305,19 @@ mod tests {
         assert_eq!(selection.drop_full(free), Some(Notice::AreaShort { area: 7, left: 1 }));
         assert_eq!(selection.areas(), [AreaWish { area: 7, count: 1 }]);
         assert_eq!(selection.seats(), seats(&[1]));
+    }
+
+    #[test]
+    fn a_choice_that_leaves_one_alone_is_kept_until_the_suggestion_is_taken() {
+        let mut selection = chosen(&[2, 3]);
+        let refusal = Refusal::new(Code::LeavesSingle, "").with_seats(seats(&[1])).with_instead(seats(&[1, 2]));
+        let told = Notice::LeavesSingle { lonely: seats(&[1]), instead: seats(&[1, 2]) };
+        assert_eq!(selection.refused(refusal), told);
+        assert_eq!(selection.seats(), seats(&[2, 3]));
+        let _key = selection.key(|| "a".to_owned());
+        selection.replace(seats(&[1, 2]));
+        assert_eq!(selection.seats(), seats(&[1, 2]));
+        assert_eq!(selection.key(|| "b".to_owned()), "b");
     }
 
     #[test]

@@ -214,6 +214,17 @@ impl Room {
         self.show_own();
     }
 
+    /// Chooses what was suggested in place of a choice that leaves a seat alone.
+    pub fn take_instead(self, seats: Vec<SeatNo>) {
+        if self.busy.get_untracked() {
+            return;
+        }
+        self.selection.update(|selection| selection.replace(seats));
+        self.notice.set(None);
+        self.show_own();
+        self.drop_taken();
+    }
+
     /// Holds the chosen seats; `go` leads to the order.
     pub fn hold(self, go: impl Fn(&str) + 'static) {
         if self.busy.get_untracked() || self.selection.with_untracked(Selection::is_empty) {
@@ -235,7 +246,7 @@ impl Room {
         });
     }
 
-    async fn refused(self, refusal: Refusal) {
+    pub(super) async fn refused(self, refusal: Refusal) {
         // Without a clear answer the hold may have been made: ask before anything is called taken.
         let unclear = matches!(refusal.code, Code::HoldOpen | Code::Unavailable | Code::Internal);
         let Some(mut selection) = self.selection.try_get_untracked() else { return };
@@ -307,7 +318,7 @@ impl Room {
     }
 
     /// Brings the house up to the chosen and held seats.
-    fn show_own(self) {
+    pub(super) fn show_own(self) {
         let held = self.own.with_untracked(|own| own.as_ref().map(|held| held.seats.clone()).unwrap_or_default());
         self.selection.with_untracked(|selection| {
             self.scene.update(|house| {

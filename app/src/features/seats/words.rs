@@ -3,6 +3,7 @@
 use super::model::Notice;
 use crate::error::AppError;
 use crate::i18n::{Locale, td_string};
+use domain::venue::best::Seating;
 use domain::{Code, SeatNo};
 
 /// How a notice names what it speaks of.
@@ -44,6 +45,14 @@ pub fn notice(lang: Locale, notice: &Notice, limit: u32, names: &impl Names) -> 
         }
         Notice::LimitReached => td_string!(lang, seats.limit_reached, limit = limit),
         Notice::NotFree(seat) => td_string!(lang, seats.not_free, seat = names.seat(*seat)),
+        Notice::Picked { count: 1, seating } => picked_one(lang, *seating),
+        Notice::Picked { count, seating } => picked(lang, *count, *seating),
+        Notice::LeavesSingle { lonely, instead } if instead.is_empty() => {
+            td_string!(lang, seats.leaves_single_only, seat = list(lonely))
+        }
+        Notice::LeavesSingle { lonely, instead } => {
+            td_string!(lang, seats.leaves_single, seat = list(lonely), instead = list(instead))
+        }
         Notice::PassRequired => td_string!(lang, seats.pass_required).to_owned(),
         Notice::SignInRequired => td_string!(lang, seats.sign_in_required).to_owned(),
         Notice::GivenBack => td_string!(lang, seats.own_given_back).to_owned(),
@@ -53,6 +62,25 @@ pub fn notice(lang: Locale, notice: &Notice, limit: u32, names: &impl Names) -> 
         }
         // The text alone is wanted: a new error would set the status of an answer.
         Notice::Refused(refusal) => AppError(refusal.clone()).text(lang).to_owned(),
+    }
+}
+
+fn picked_one(lang: Locale, seating: Seating) -> String {
+    match seating {
+        Seating::Accessible => td_string!(lang, seats.picked_place),
+        _ => td_string!(lang, seats.picked_one),
+    }
+    .to_owned()
+}
+
+/// How many seats were picked, and how they lie to each other.
+fn picked(lang: Locale, count: usize, seating: Seating) -> String {
+    match seating {
+        Seating::Together => td_string!(lang, seats.picked_together, count = count),
+        Seating::Behind => td_string!(lang, seats.picked_behind, count = count),
+        Seating::OneSection => td_string!(lang, seats.picked_section, count = count),
+        Seating::Sections => td_string!(lang, seats.picked_sections, count = count),
+        Seating::Accessible => td_string!(lang, seats.picked_accessible, count = count),
     }
 }
 

@@ -160,7 +160,7 @@ impl Backend {
         change: SaleChange,
     ) -> Result<()> {
         // Seats and queue go by Redis's clock. When it can't be asked, ours is near enough to pause.
-        let now = self.seats.time().await.unwrap_or_else(|_| self.now());
+        let now = self.seats.time_of(id).await.unwrap_or_else(|_| self.now());
         let (this, member) = (Arc::clone(self), member.clone());
         detached(async move {
             let mut tx = this.pg.begin().await?;

@@ -175,6 +175,7 @@ impl Backend {
         let limit_max = u32::try_from(SEATS_PER_HOLD_MAX).unwrap_or(u32::MAX);
         draft.seat_limit = whole_number("seat_limit", &form.seat_limit, 1, limit_max)?;
         draft.hold_ttl_ms = hold_time("hold_ttl_min", &form.hold_ttl_min)?;
+        draft.single_seat_rule = !form.single_seat_rule.is_empty();
         draft.shoppers_max = whole_number("shoppers_max", &form.shoppers_max, 1, FLOW_MAX)?;
         draft.release_per_min = whole_number("release_per_min", &form.release_per_min, 1, FLOW_MAX)?;
         set_currency(&mut draft, form.currency.trim())?;
@@ -252,6 +253,7 @@ impl Backend {
             closes: local(draft.closes)?,
             seat_limit: draft.seat_limit,
             hold_ttl_ms: draft.hold_ttl_ms,
+            single_seat_rule: draft.single_seat_rule,
             shoppers_max: draft.shoppers_max,
             release_per_min: draft.release_per_min,
             currency: draft.currency,
@@ -301,6 +303,7 @@ impl Backend {
             closes: local(row.closes)?,
             seat_limit: row.seat_limit,
             hold_ttl_ms: row.hold_ttl_ms,
+            single_seat_rule: row.single_seat_rule,
             shoppers_max: row.shoppers_max,
             release_per_min: row.release_per_min,
             currency: Some(row.currency),
@@ -361,6 +364,7 @@ pub(super) fn told(draft: &Draft, version: i32) -> Value {
         "closes": draft.closes,
         "seat_limit": draft.seat_limit,
         "hold_ttl_ms": draft.hold_ttl_ms,
+        "single_seat_rule": draft.single_seat_rule,
         "shoppers_max": draft.shoppers_max,
         "release_per_min": draft.release_per_min,
         "currency": draft.currency,

@@ -45,6 +45,8 @@ pub struct NewPerformance {
     pub seat_limit: u32,
     /// Length of a hold.
     pub hold_ttl_ms: i64,
+    /// Whether a choice that leaves one seat alone is refused.
+    pub single_seat_rule: bool,
     /// Most shoppers inside at once.
     pub shoppers_max: u32,
     /// Places released a minute.

@@ -200,6 +200,7 @@ impl NewPerformance {
             closes: Some(self.closes),
             seat_limit: self.seat_limit,
             hold_ttl_ms: self.hold_ttl_ms,
+            single_seat_rule: self.single_seat_rule,
             shoppers_max: self.shoppers_max,
             release_per_min: self.release_per_min,
             currency: Some(self.currency),

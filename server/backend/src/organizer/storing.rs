@@ -73,7 +73,7 @@ impl Prepared {
 }
 
 /// The plan that was stored.
-pub(super) fn plan_of(written: &Written) -> Result<Plan> {
+pub(crate) fn plan_of(written: &Written) -> Result<Plan> {
     let unreadable = |e: &dyn std::fmt::Display| Error::Broken(format!("a stored plan can't be read: {e}"));
     match &written.document {
         Some(document) => Plan::from_document(document).map_err(|e| unreadable(&e)),

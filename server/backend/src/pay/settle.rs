@@ -61,7 +61,9 @@ impl Backend {
             attempts::set_open(&self.pg, attempt.id, &found.id, &found.hosted_url).await?;
             return Ok(Some(found));
         }
-        if order.status == OrderStatus::PaymentProcessing && self.seats.time().await? < attempt.deadline {
+        if order.status == OrderStatus::PaymentProcessing
+            && self.seats.time_of(order.performance).await? < attempt.deadline
+        {
             return Ok(Some(self.open_at_provider(order, attempt).await?));
         }
         Ok(None)
@@ -97,7 +99,8 @@ impl Backend {
             metrics::counter!("stararena_payments_quarantined_total").increment(1);
             tracing::error!(attempt = %attempt.id, payment = payment.id, reason, "a payment does not fit its attempt and was set aside");
         }
-        let over = order.status != OrderStatus::PaymentProcessing || self.seats.time().await? >= order.expires;
+        let over = order.status != OrderStatus::PaymentProcessing
+            || self.seats.time_of(order.performance).await? >= order.expires;
         if over && payment.state != ProviderState::Captured {
             return self.cancel_there(order, attempt, payment).await;
         }
@@ -112,7 +115,9 @@ impl Backend {
         payment: &ProviderPayment,
     ) -> Result<()> {
         attempts::set_error(&self.pg, attempt.id, payment.last_error.as_deref()).await?;
-        if order.status == OrderStatus::PaymentProcessing && self.seats.time().await? < order.expires {
+        if order.status == OrderStatus::PaymentProcessing
+            && self.seats.time_of(order.performance).await? < order.expires
+        {
             return Ok(());
         }
         self.cancel_there(order, attempt, payment).await
@@ -262,7 +267,7 @@ impl Backend {
         order: &OrderRow,
         attempt: &AttemptRow,
     ) -> Result<Option<(OrderEvent, Option<Millis>)>> {
-        if self.seats.time().await? >= order.expires {
+        if self.seats.time_of(order.performance).await? >= order.expires {
             return Ok(Some((OrderEvent::ProviderCancelled, None)));
         }
         match self.unpay(order, attempt).await? {

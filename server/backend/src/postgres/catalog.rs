@@ -29,6 +29,8 @@ pub(crate) struct PerformanceRow {
     pub(crate) paused: bool,
     pub(crate) seat_limit: u32,
     pub(crate) hold_ttl_ms: i64,
+    /// Refuses choices that leave one seat alone.
+    pub(crate) single_seat_rule: bool,
     pub(crate) shoppers_max: u32,
     pub(crate) release_per_min: u32,
     pub(crate) currency: Currency,
@@ -88,6 +90,7 @@ fn performance(row: &PgRow) -> sqlx::Result<PerformanceRow> {
         paused: row.try_get("paused")?,
         seat_limit: unsigned(row, "seat_limit")?,
         hold_ttl_ms: row.try_get("hold_ttl_ms")?,
+        single_seat_rule: row.try_get("single_seat_rule")?,
         shoppers_max: unsigned(row, "shoppers_max")?,
         release_per_min: unsigned(row, "release_per_min")?,
         currency: currency(row, "currency")?,

@@ -2,6 +2,10 @@
 
 use sqlx::PgConnection;
 
+/// A leader says every half second that it lives; one that is silent for so long stands still, and
+/// Postgres frees its lock. Above the longest wait for a connection of the pool.
+const SILENCE_MAX_MS: u32 = 5_000;
+
 /// Tries to become the leader of `name` on this connection, for as long as the connection lives.
 /// Answers the new term.
 pub(crate) async fn acquire(db: &mut PgConnection, name: &str) -> sqlx::Result<Option<i64>> {
@@ -10,6 +14,10 @@ pub(crate) async fn acquire(db: &mut PgConnection, name: &str) -> sqlx::Result<O
     if !locked {
         return Ok(None);
     }
+    sqlx::query("select set_config('idle_session_timeout', $1, false)")
+        .bind(SILENCE_MAX_MS.to_string())
+        .execute(&mut *db)
+        .await?;
     let term = sqlx::query_scalar(
         "insert into leader_terms (name, term) values ($1, 1)
          on conflict (name) do update set term = leader_terms.term + 1 returning term",

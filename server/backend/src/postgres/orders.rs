@@ -237,11 +237,28 @@ pub(crate) async fn set_released(db: impl PgExecutor<'_>, ids: &[Uuid], now: Mil
     Ok(())
 }
 
-/// Processing orders whose time, deadline and grace are over.
-pub(crate) async fn overdue(db: impl PgExecutor<'_>, now: Millis, most: i64) -> sqlx::Result<Vec<OrderId>> {
+/// The performances with orders at the provider.
+pub(crate) async fn processing(db: impl PgExecutor<'_>) -> sqlx::Result<Vec<PerformanceId>> {
+    Ok(sqlx::query_scalar("select distinct performance_id from orders where status = 'payment_processing'")
+        .fetch_all(db)
+        .await?
+        .into_iter()
+        .map(PerformanceId)
+        .collect())
+}
+
+/// Processing orders of a performance whose time, deadline and grace are over.
+pub(crate) async fn overdue(
+    db: impl PgExecutor<'_>,
+    performance: PerformanceId,
+    now: Millis,
+    most: i64,
+) -> sqlx::Result<Vec<OrderId>> {
     Ok(sqlx::query_scalar(
-        "select id from orders where status = 'payment_processing' and expires_ms <= $1 order by expires_ms limit $2",
+        "select id from orders where status = 'payment_processing' and performance_id = $1 and expires_ms <= $2
+         order by expires_ms limit $3",
     )
+    .bind(performance.0)
     .bind(now.0)
     .bind(most)
     .fetch_all(db)

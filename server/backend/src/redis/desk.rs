@@ -25,7 +25,7 @@ pub(crate) struct SaleRead {
 impl RedisSeats {
     /// Reads the numbers of a sale. They are not of one instant: each is true by itself.
     pub(crate) async fn sale_read(&self, keys: &Keys, written: &str) -> Result<SaleRead> {
-        let now = self.time().await?;
+        let now = self.time(keys).await?;
         let mut connection = self.connection();
         let after = format!("({written}");
         let (serving, shoppers, open_holds, next): (Option<u32>, u32, u32, redis::streams::StreamRangeReply) =

@@ -45,6 +45,25 @@ pub(crate) struct HoldCall<'a> {
     pub(crate) lag_max_ms: i64,
 }
 
+impl HoldCall<'_> {
+    /// The arguments of the script, in its order.
+    pub(super) fn args(&self, epoch: i64) -> [String; 9] {
+        let areas: Vec<String> = self.areas.iter().map(ToString::to_string).collect();
+        let allocations: Vec<String> = self.allocations.iter().map(ToString::to_string).collect();
+        [
+            epoch.to_string(),
+            self.hold.simple(),
+            self.account.simple(),
+            self.nonce.to_owned(),
+            self.wish.to_owned(),
+            domain::ids::join_seats(self.seats),
+            areas.join(","),
+            allocations.join(","),
+            self.lag_max_ms.to_string(),
+        ]
+    }
+}
+
 /// What `hold.lua` answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum HoldAnswer {
@@ -97,19 +116,7 @@ impl HoldAnswer {
 impl RedisSeats {
     /// Takes seats and draws places: all or nothing.
     pub(crate) async fn hold(&self, keys: &Keys, epoch: i64, call: &HoldCall<'_>) -> Result<HoldAnswer> {
-        let areas: Vec<String> = call.areas.iter().map(ToString::to_string).collect();
-        let allocations: Vec<String> = call.allocations.iter().map(ToString::to_string).collect();
-        let args = [
-            epoch.to_string(),
-            call.hold.simple(),
-            call.account.simple(),
-            call.nonce.to_owned(),
-            call.wish.to_owned(),
-            domain::ids::join_seats(call.seats),
-            areas.join(","),
-            allocations.join(","),
-            call.lag_max_ms.to_string(),
-        ];
+        let args = call.args(epoch);
         let values = self.run(&self.scripts.hold, keys.all(), &args.each_ref().map(String::as_str)).await?;
         Ok(match word(&values).as_str() {
             "ok" => HoldAnswer::Held {

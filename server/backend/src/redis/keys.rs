@@ -76,6 +76,10 @@ impl Keys {
         &self.all[7]
     }
 
+    pub(crate) fn entered(&self) -> &str {
+        &self.all[8]
+    }
+
     pub(crate) fn log(&self) -> &str {
         &self.all[9]
     }

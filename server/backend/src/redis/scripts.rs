@@ -1,77 +1,131 @@
-//! The scripts, loaded from their files; each opens with its keys, arguments, result and reason.
+//! The scripts: from their files to the texts that one run of a server is given.
+//!
+//! The text of a script over a performance begins with the run of the server for which it was made
+//! (`local RUN = '…'`), and the script compares it with the run that built the state. A server
+//! forgets its scripts when it ends, and a replica that is promoted never had them: the first call
+//! after either meets `NOSCRIPT`, the texts are made anew for the run that answers now, and state that
+//! another run left behind is refused from then on. No call asks for the run before that, so the fence
+//! costs nothing while nothing happens (docs/adr/0019-redis-cluster-and-runs.md).
 
-use redis::Script;
+use redis::Script as Hashed;
 
-macro_rules! over_performance {
-    ($file:literal) => {
-        Script::new(concat!(include_str!("lua/common.lua"), "\n", include_str!(concat!("lua/", $file, ".lua"))))
-    };
+/// What every script over a performance begins with.
+const COMMON: &str = include_str!("lua/common.lua");
+
+/// One of the scripts: a name for its text on whichever server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Script {
+    number: usize,
 }
 
-macro_rules! over_queue {
-    ($file:literal) => {
-        Script::new(include_str!(concat!("lua/", $file, ".lua")))
-    };
+/// One file.
+struct Source {
+    body: &'static str,
+    over_performance: bool,
 }
 
-/// Every script of the program. The redis client sends a digest and loads the text again where the
-/// server has lost it (restart, failover, `SCRIPT FLUSH`).
-pub(crate) struct Scripts {
-    pub(crate) allocate: Script,
-    pub(crate) block: Script,
-    pub(crate) confirm: Script,
-    pub(crate) enter: Script,
-    pub(crate) finish: Script,
-    pub(crate) hold: Script,
-    pub(crate) leave: Script,
-    pub(crate) mend: Script,
-    pub(crate) mend_count: Script,
-    pub(crate) mend_hold: Script,
-    pub(crate) pay: Script,
-    pub(crate) peek: Script,
-    pub(crate) release: Script,
-    pub(crate) serve: Script,
-    pub(crate) settings: Script,
-    pub(crate) snapshot: Script,
-    pub(crate) swap: Script,
-    pub(crate) sweep: Script,
-    pub(crate) unpay: Script,
-    pub(crate) unsell: Script,
-    pub(crate) written: Script,
-    pub(crate) join: Script,
-    pub(crate) lobby: Script,
-    pub(crate) queue_init: Script,
-    pub(crate) queue_settings: Script,
-}
-
-impl Scripts {
-    pub(crate) fn new() -> Self {
-        Self {
-            allocate: over_performance!("allocate"),
-            block: over_performance!("block"),
-            confirm: over_performance!("confirm"),
-            enter: over_performance!("enter"),
-            finish: over_performance!("finish"),
-            hold: over_performance!("hold"),
-            leave: over_performance!("leave"),
-            mend: over_performance!("mend"),
-            mend_count: over_performance!("mend_count"),
-            mend_hold: over_performance!("mend_hold"),
-            pay: over_performance!("pay"),
-            peek: over_performance!("peek"),
-            release: over_performance!("release"),
-            serve: over_performance!("serve"),
-            settings: over_performance!("settings"),
-            snapshot: over_performance!("snapshot"),
-            swap: over_performance!("swap"),
-            sweep: over_performance!("sweep"),
-            unpay: over_performance!("unpay"),
-            unsell: over_performance!("unsell"),
-            written: over_performance!("written"),
-            join: over_queue!("join"),
-            lobby: over_queue!("lobby"),
-            queue_init: over_queue!("queue_init"),
-            queue_settings: over_queue!("queue_settings"),
+macro_rules! scripts {
+    (over a performance: $($sale:ident),* ; over a queue: $($queue:ident),* $(;)?) => {
+        /// Every script of the program; each file opens with its keys, arguments, result and reason.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct Scripts {
+            $(pub(crate) $sale: Script,)*
+            $(pub(crate) $queue: Script,)*
         }
+
+        const SOURCES: &[Source] = &[
+            $(Source { body: include_str!(concat!("lua/", stringify!($sale), ".lua")), over_performance: true },)*
+            $(Source { body: include_str!(concat!("lua/", stringify!($queue), ".lua")), over_performance: false },)*
+        ];
+
+        impl Scripts {
+            pub(crate) fn new() -> Self {
+                let mut numbers = 0..SOURCES.len();
+                let mut next = || Script { number: numbers.next().unwrap_or(usize::MAX) };
+                Self { $($sale: next(),)* $($queue: next(),)* }
+            }
+        }
+    };
+}
+
+scripts! {
+    over a performance:
+        allocate, block, confirm, enter, finish, hold, leave, mend, mend_count, mend_hold, pay, peek, release, serve,
+        settings, snapshot, swap, sweep, unpay, unsell, written;
+    over a queue:
+        join, lobby, queue_init, queue_settings;
+}
+
+/// All scripts as one run of a server is given them.
+#[derive(Debug)]
+pub(super) struct Texts {
+    run: String,
+    all: Vec<Text>,
+}
+
+/// One script's text with its digest.
+#[derive(Debug)]
+pub(super) struct Text {
+    /// The text.
+    pub(super) code: String,
+    /// Its digest, by which it is called.
+    pub(super) digest: String,
+}
+
+impl Texts {
+    /// The texts for a run.
+    pub(super) fn of(run: &str) -> Self {
+        let all = SOURCES.iter().map(|source| Text::of(source, run)).collect();
+        Self { run: run.to_owned(), all }
+    }
+
+    /// The run that they are for.
+    pub(super) fn run(&self) -> &str {
+        &self.run
+    }
+
+    /// One script's text.
+    pub(super) fn text(&self, script: Script) -> &Text {
+        &self.all[script.number]
+    }
+
+    /// All of them.
+    pub(super) fn all(&self) -> &[Text] {
+        &self.all
+    }
+}
+
+impl Text {
+    fn of(source: &Source, run: &str) -> Self {
+        let code = if source.over_performance {
+            format!("local RUN = '{run}'\n{COMMON}\n{}", source.body)
+        } else {
+            source.body.to_owned()
+        };
+        let digest = Hashed::new(&code).get_hash().to_owned();
+        Self { code, digest }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_over_a_performance_differ_by_run_and_those_over_a_queue_do_not() {
+        let (one, other) = (Texts::of("aa"), Texts::of("bb"));
+        let scripts = Scripts::new();
+        assert_ne!(one.text(scripts.hold).digest, other.text(scripts.hold).digest);
+        assert!(one.text(scripts.hold).code.starts_with("local RUN = 'aa'\n"));
+        assert_eq!(one.text(scripts.join).digest, other.text(scripts.join).digest);
+        assert_eq!(one.all().len(), SOURCES.len());
+    }
+
+    #[test]
+    fn every_script_over_a_performance_compares_the_run() {
+        for source in SOURCES.iter().filter(|source| source.over_performance) {
+            assert!(source.body.contains("complete()") || source.body.contains("RUN"), "{}", source.body);
+        }
+        assert!(COMMON.contains("RUN"));
     }
 }

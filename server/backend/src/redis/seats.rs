@@ -1,22 +1,32 @@
 //! Typed calls of the scripts over one performance and its queue.
 
-use super::{Keys, scripts::Scripts};
+use super::scripts::{Script, Scripts};
+use super::store::{OwnConnection, Store};
+use super::{Keys, store};
 use crate::error::{Error, Result};
 use domain::hold::SeatState;
 use domain::live::LogPosition;
-use domain::{AccountId, AttemptId, Millis, OrderId, SeatNo};
-use redis::aio::ConnectionManager;
-use redis::{FromRedisValue as _, Script, Value};
+use domain::{AccountId, AttemptId, Millis, OrderId, PerformanceId, SeatNo};
+use redis::{FromRedisValue as _, RedisError, Value};
 use std::collections::HashMap;
 
 /// Most log entries in one read: bounds a writer's batch and a hub's tick.
 pub(crate) const LOG_BATCH: usize = 500;
 
-/// The seats of all performances, over one self-repairing connection.
+/// The seats of all performances, on one server or spread over a cluster.
 #[derive(Clone)]
 pub(crate) struct RedisSeats {
-    connection: ConnectionManager,
-    pub(super) scripts: std::sync::Arc<Scripts>,
+    store: Store,
+    pub(super) scripts: Scripts,
+}
+
+/// Which server's state it is, as that server says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoreRun {
+    /// Changes with each start of the server.
+    pub(crate) run: String,
+    /// Changes when the data came from another server than before: after a replica was promoted.
+    pub(crate) lineage: String,
 }
 
 /// What `pay.lua` and `unpay.lua` answer.
@@ -128,30 +138,51 @@ pub(super) fn seats(values: &[Value], index: usize) -> Vec<SeatNo> {
 }
 
 impl RedisSeats {
-    pub(crate) fn new(connection: ConnectionManager) -> Self {
-        Self { connection, scripts: std::sync::Arc::new(Scripts::new()) }
+    pub(crate) fn new(store: Store) -> Self {
+        Self { store, scripts: Scripts::new() }
     }
 
-    /// The connection, for reads that need no script.
-    pub(crate) fn connection(&self) -> ConnectionManager {
-        self.connection.clone()
+    /// The way for reads that need no script. Each must name a key.
+    pub(crate) fn connection(&self) -> Store {
+        self.store.clone()
     }
 
-    /// Redis's clock: the one authority on when holds and payments end.
-    pub(crate) async fn time(&self) -> Result<Millis> {
-        let (seconds, micros): (i64, i64) = redis::cmd("TIME").query_async(&mut self.connection()).await?;
+    /// A connection of one's own to the server of a performance, for reads that wait for news. It does
+    /// not repair itself: when it fails, take another.
+    pub(crate) async fn own_connection(&self, keys: &Keys) -> Result<OwnConnection> {
+        Ok(self.store.own(keys.epoch(), store::WAITING_READ_TIMEOUT).await?)
+    }
+
+    /// A connection of one's own for the long pipeline of a rebuild.
+    pub(crate) async fn staging_connection(&self, keys: &Keys) -> Result<OwnConnection> {
+        Ok(self.store.own(keys.epoch(), store::STAGING_TIMEOUT).await?)
+    }
+
+    /// The clock of a performance's server: the one authority on when its holds and payments end.
+    pub(crate) async fn time(&self, keys: &Keys) -> Result<Millis> {
+        let value = self.store.ask_owner(keys.epoch(), &redis::cmd("TIME")).await?;
+        let (seconds, micros): (i64, i64) = redis::from_redis_value(value).map_err(RedisError::from)?;
         Ok(Millis(seconds * 1000 + micros / 1000))
     }
 
+    /// [`Self::time`] of a performance.
+    pub(crate) async fn time_of(&self, performance: PerformanceId) -> Result<Millis> {
+        self.time(&Keys::new(performance)).await
+    }
+
+    /// The run of the server that owns a performance.
+    pub(crate) async fn store_run(&self, keys: &Keys) -> Result<StoreRun> {
+        let info = redis::cmd("INFO").arg("server").arg("replication").to_owned();
+        let value = self.store.ask_owner(keys.epoch(), &info).await?;
+        let text: String = redis::from_redis_value(value).map_err(RedisError::from)?;
+        let facts = store::read_facts(&text);
+        let lineage = facts.get("master_replid").cloned().unwrap_or_default();
+        Ok(StoreRun { run: store::run_of(&facts)?, lineage })
+    }
+
     pub(super) async fn run(&self, script: &Script, keys: &[String], args: &[&str]) -> Result<Vec<Value>> {
-        let mut call = script.prepare_invoke();
-        for key in keys {
-            call.key(key);
-        }
-        for arg in args {
-            call.arg(*arg);
-        }
-        Ok(call.invoke_async(&mut self.connection.clone()).await?)
+        let args: Vec<&[u8]> = args.iter().map(|arg| arg.as_bytes()).collect();
+        Ok(self.store.script(*script, keys, &args).await?)
     }
 
     /// The one word of a script's answer.
@@ -201,7 +232,7 @@ impl RedisSeats {
             .query_async(&mut connection)
             .await?;
         let Some(at) = next.ids.first().and_then(|entry| LogPosition::parse(&entry.id)) else { return Ok(0) };
-        Ok((self.time().await?.0 - i64::try_from(at.ms).unwrap_or(0)).max(0))
+        Ok((self.time(keys).await?.0 - i64::try_from(at.ms).unwrap_or(0)).max(0))
     }
 
     pub(crate) async fn finish(&self, keys: &Keys, epoch: i64, hold: OrderId) -> Result<ShortAnswer> {
@@ -357,12 +388,9 @@ impl RedisSeats {
         account: AccountId,
         known: Option<u32>,
     ) -> Result<std::result::Result<u32, String>> {
-        let mut call = self.scripts.join.prepare_invoke();
-        for key in keys.queue() {
-            call.key(key);
-        }
-        call.arg(account.0.as_bytes().as_slice()).arg(known.map(|n| n.to_string()).unwrap_or_default());
-        let values: Vec<Value> = call.invoke_async(&mut self.connection.clone()).await?;
+        let known = known.map(|n| n.to_string()).unwrap_or_default();
+        let args = [account.0.as_bytes().as_slice(), known.as_bytes()];
+        let values = self.store.script(self.scripts.join, keys.queue(), &args).await?;
         match word(&values).as_str() {
             "ok" => Ok(Ok(u32::try_from(number(&values, 1)?).map_err(|_| broken("join.lua", &values))?)),
             other => Ok(Err(other.to_owned())),

@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::postgres::orders::OwningRow;
 use crate::postgres::queue::AdmissionRow;
 use crate::postgres::{allocations, catalog, log, orders, queue};
+use crate::redis::StoreRun;
 use domain::hold::{SeatByte, SeatState};
 use domain::order::OrderStatus;
 use domain::{PerformanceId, SeatNo};
@@ -45,14 +46,19 @@ pub(super) async fn guard(backend: &Arc<Backend>, id: PerformanceId, stop: &Canc
 async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
     let mut sale = backend.sale(id).await?;
     let mut connection = backend.seats.connection();
-    let run = run_id(&mut connection).await?;
+    let run = backend.seats.store_run(&sale.keys).await?;
     let standing: Option<i64> = connection.get(sale.keys.epoch()).await?;
-    let built_by: Option<String> = connection.hget(sale.keys.meta(), "run").await?;
+    let (built_by, lineage): (Option<String>, Option<String>) =
+        connection.hmget(sale.keys.meta(), &["run", "lineage"]).await?;
     if standing != Some(sale.row.epoch) {
         // Another leader may have built it since this sale was read: a good state is never taken down.
         sale = backend.reload_sale(id).await?;
     }
-    if standing == Some(sale.row.epoch) && sale.row.epoch > 0 && built_by.as_deref() == Some(run.as_str()) {
+    if standing == Some(sale.row.epoch)
+        && sale.row.epoch > 0
+        && built_by.as_ref() == Some(&run.run)
+        && lineage.as_ref() == Some(&run.lineage)
+    {
         refresh_settings(backend, &sale).await?;
         return Ok(());
     }
@@ -65,15 +71,6 @@ async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
     metrics::counter!("stararena_rebuilds_total").increment(1);
     metrics::histogram!("stararena_rebuild_seconds").record(started.elapsed().as_secs_f64());
     Ok(())
-}
-
-/// The identity of the running store: it changes with each start.
-async fn run_id(connection: &mut redis::aio::ConnectionManager) -> Result<String> {
-    let info: String = redis::cmd("INFO").arg("server").query_async(connection).await?;
-    info.lines()
-        .find_map(|line| line.strip_prefix("run_id:"))
-        .map(|id| id.trim().to_owned())
-        .ok_or_else(|| Error::Broken("Redis tells no run_id".to_owned()))
 }
 
 /// Carries what the organizer changed into the running sale; whether it has them now. Older settings
@@ -98,14 +95,14 @@ fn settings(sale: &Sale) -> Vec<(&'static str, String)> {
 }
 
 /// Builds the state of a sale from Postgres and puts it in place in one step.
-async fn rebuild(backend: &Arc<Backend>, id: PerformanceId, run: &str) -> Result<()> {
+async fn rebuild(backend: &Arc<Backend>, id: PerformanceId, run: &StoreRun) -> Result<()> {
     let old = backend.reload_sale(id).await?;
     // First in Postgres: from here on no writer of the old epoch can commit.
     let Some(epoch) = catalog::raise_epoch(&backend.pg, id, old.row.epoch).await? else { return Ok(()) };
     log::start_epoch(&backend.pg, id, epoch).await?;
     let sale = backend.reload_sale(id).await?;
     let owning = orders::owning(&backend.pg, id).await?;
-    let visits = queue::admissions(&backend.pg, id, backend.seats.time().await?).await?;
+    let visits = queue::admissions(&backend.pg, id, backend.seats.time(&sale.keys).await?).await?;
     let queued = queue::read(&backend.pg, id).await?;
     let lost = backend.seats.lobby(&sale.keys).await?.is_none();
     let next = if queued.joined > 0 && lost { queued.joined + ARRIVAL_GAP } else { queued.joined };
@@ -198,7 +195,7 @@ fn check_counts(sale: &Sale, bytes: &[u8], owning: &[OwningRow]) -> Result<()> {
 async fn stage(
     backend: &Arc<Backend>,
     sale: &Sale,
-    run: &str,
+    run: &StoreRun,
     bytes: &[u8],
     owning: &[OwningRow],
     visits: &[AdmissionRow],
@@ -216,7 +213,8 @@ async fn stage(
     pipe.hset(meta, "settings", sale.row.settings_version).ignore();
     let gap = i64::from(sale.row.release_per_min) * SERVING_GAP_S / 60;
     let serving = if serving > 0 { serving + gap } else { 0 };
-    pipe.hset(meta, "serving", serving).hset(meta, "run", run).ignore();
+    pipe.hset(meta, "serving", serving).ignore();
+    pipe.hset(meta, "run", &run.run).hset(meta, "lineage", &run.lineage).ignore();
     let mut counts: HashMap<String, (usize, String)> = HashMap::new();
     for order in owning {
         let (id, account) = (order.id.simple(), order.account.simple());
@@ -241,6 +239,6 @@ async fn stage(
         pipe.zadd(shoppers, visit.account.simple(), visit.expires.0).ignore();
         pipe.hset(entered, visit.account.simple(), &visit.nonce).ignore();
     }
-    pipe.query_async::<()>(&mut backend.seats.connection()).await?;
+    pipe.query_async::<()>(&mut backend.seats.staging_connection(&sale.keys).await?).await?;
     Ok(())
 }

@@ -6,7 +6,9 @@ use crate::mail::{MAIL, Mail};
 use crate::postgres::{attempts, inbox, log, orders, outbox, refunds};
 use crate::redis::ShortAnswer;
 use domain::order::OrderStatus;
+use domain::{OrderId, PerformanceId};
 use futures::StreamExt as _;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -125,55 +127,126 @@ async fn issue_step(backend: &Arc<Backend>) -> Result<bool> {
 
 async fn confirm_step(backend: &Arc<Backend>) -> Result<bool> {
     let due = orders::unconfirmed(&backend.pg, ROWS_MAX).await?;
-    let mut done = Vec::new();
+    let (mut done, mut away) = (Vec::new(), Away::default());
     for (order, performance) in &due {
-        let sale = backend.sale(*performance).await?;
-        match backend.seats.confirm(&sale.keys, sale.row.epoch, *order).await? {
-            ShortAnswer::Done | ShortAnswer::Again => done.push(order.0),
-            ShortAnswer::Rebuilding => {}
-            ShortAnswer::No(word, _) => {
-                // Paid, and Redis has no such hold: the state is wrong and must be built again.
-                metrics::counter!("stararena_seats_out_of_step_total").increment(1);
-                tracing::error!(%order, word, "a paid order has no hold: the state of the sale is built again");
-                backend.seats.distrust(&sale.keys).await?;
-            }
+        if away.waits(*performance) {
+            continue;
+        }
+        let outcome = confirm_one(backend, *order, *performance).await;
+        if away.skip(*performance, outcome)? == Some(true) {
+            done.push(order.0);
         }
     }
     orders::set_confirmed(&backend.pg, &done, backend.now()).await?;
-    Ok(!done.is_empty())
+    away.or(!done.is_empty())
+}
+
+/// Whether the seats of a paid order are sold in Redis now.
+async fn confirm_one(backend: &Arc<Backend>, order: OrderId, performance: PerformanceId) -> Result<bool> {
+    let sale = backend.sale(performance).await?;
+    match backend.seats.confirm(&sale.keys, sale.row.epoch, order).await? {
+        ShortAnswer::Done | ShortAnswer::Again => Ok(true),
+        ShortAnswer::Rebuilding => Ok(false),
+        ShortAnswer::No(word, _) => {
+            // Paid, and Redis has no such hold: the state is wrong and must be built again.
+            metrics::counter!("stararena_seats_out_of_step_total").increment(1);
+            tracing::error!(%order, word, "a paid order has no hold: the state of the sale is built again");
+            backend.seats.distrust(&sale.keys).await?;
+            Ok(false)
+        }
+    }
 }
 
 async fn release_step(backend: &Arc<Backend>) -> Result<bool> {
     let due = orders::unreleased(&backend.pg, ROWS_MAX).await?;
-    let mut done = Vec::new();
+    let (mut done, mut away) = (Vec::new(), Away::default());
     for (order, performance, status) in &due {
-        let sale = backend.sale(*performance).await?;
-        let answer = if *status == OrderStatus::Refunded {
-            backend.seats.unsell(&sale.keys, sale.row.epoch, *order).await?
-        } else {
-            backend.seats.finish(&sale.keys, sale.row.epoch, *order).await?
-        };
-        match answer {
-            ShortAnswer::Done | ShortAnswer::Again => done.push(order.0),
-            ShortAnswer::Rebuilding => {}
-            // Nothing is left of it in Redis.
-            ShortAnswer::No(word, _) if word == "missing" => done.push(order.0),
-            ShortAnswer::No(word, _) => {
-                return Err(Error::Broken(format!("order {order} is over, but its hold is {word}")));
-            }
+        if away.waits(*performance) {
+            continue;
+        }
+        let outcome = release_one(backend, *order, *performance, *status).await;
+        if away.skip(*performance, outcome)? == Some(true) {
+            done.push(order.0);
         }
     }
     orders::set_released(&backend.pg, &done, backend.now()).await?;
-    Ok(!done.is_empty())
+    away.or(!done.is_empty())
+}
+
+/// Whether the seats of an order that is over are free in Redis now.
+async fn release_one(
+    backend: &Arc<Backend>,
+    order: OrderId,
+    performance: PerformanceId,
+    status: OrderStatus,
+) -> Result<bool> {
+    let sale = backend.sale(performance).await?;
+    let answer = if status == OrderStatus::Refunded {
+        backend.seats.unsell(&sale.keys, sale.row.epoch, order).await?
+    } else {
+        backend.seats.finish(&sale.keys, sale.row.epoch, order).await?
+    };
+    match answer {
+        ShortAnswer::Done | ShortAnswer::Again => Ok(true),
+        ShortAnswer::Rebuilding => Ok(false),
+        // Nothing is left of it in Redis.
+        ShortAnswer::No(word, _) if word == "missing" => Ok(true),
+        ShortAnswer::No(word, _) => Err(Error::Broken(format!("order {order} is over, but its hold is {word}"))),
+    }
+}
+
+/// The sales whose server did not answer in this step: their orders wait, those of other servers don't.
+#[derive(Default)]
+struct Away {
+    sales: HashSet<PerformanceId>,
+    last: Option<Error>,
+}
+
+impl Away {
+    fn waits(&self, performance: PerformanceId) -> bool {
+        self.sales.contains(&performance)
+    }
+
+    /// Takes an outage of Redis aside; every other fault ends the step.
+    fn skip(&mut self, performance: PerformanceId, outcome: Result<bool>) -> Result<Option<bool>> {
+        match outcome {
+            Ok(done) => Ok(Some(done)),
+            Err(error @ Error::Redis(_)) => {
+                self.sales.insert(performance);
+                self.last = Some(error);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the step comes to: a step that did nothing but meet an outage failed.
+    fn or(self, any: bool) -> Result<bool> {
+        match self.last {
+            Some(error) if !any => Err(error),
+            _ => Ok(any),
+        }
+    }
 }
 
 async fn overdue_step(backend: &Arc<Backend>) -> Result<bool> {
-    // Ends are instants of Redis's clock; ours may be off.
-    let now = backend.seats.time().await?;
-    let due = orders::overdue(&backend.pg, now, ROWS_MAX).await?;
+    let mut due = Vec::new();
+    for performance in orders::processing(&backend.pg).await? {
+        // Ends are instants of the clock of the performance's own server; ours may be off. A server that
+        // is away keeps its own orders waiting, and no other's.
+        match backend.seats.time_of(performance).await {
+            Ok(now) => {
+                let orders = orders::overdue(&backend.pg, performance, now, ROWS_MAX).await?;
+                due.extend(orders.into_iter().map(|order| (order, now)));
+            }
+            Err(error) => {
+                tracing::debug!(%performance, error = &error as &dyn std::error::Error, "Redis's clock can't be read");
+            }
+        }
+    }
     let any = !due.is_empty();
     futures::stream::iter(due)
-        .for_each_concurrent(PROVIDER_CALLS_MAX, |order| async move {
+        .for_each_concurrent(PROVIDER_CALLS_MAX, |(order, now)| async move {
             if let Err(error) = backend.close_overdue(order, now).await {
                 tracing::warn!(%order, error = &error as &dyn std::error::Error, "an overdue order could not be closed yet");
             }

@@ -56,9 +56,7 @@ async fn write_epoch(backend: &Arc<Backend>, id: PerformanceId, stop: &Cancellat
     if epoch != sale.row.epoch {
         return Ok(());
     }
-    let config = redis::AsyncConnectionConfig::new().set_response_timeout(None);
-    let mut connection =
-        redis::Client::open(backend.redis_url.as_str())?.get_multiplexed_async_connection_with_config(&config).await?;
+    let mut connection = backend.seats.own_connection(&sale.keys).await?;
     // A writer before this one may have died between its commit and its note.
     note_written(backend, &sale, &position).await?;
     let mut since_trim = 0;
@@ -118,7 +116,7 @@ async fn note_written(backend: &Backend, sale: &Sale, position: &str) -> Result<
 }
 
 /// Hubs read behind the writer by a second at most; what lies further back is kept for nobody.
-async fn trim(connection: &mut redis::aio::MultiplexedConnection, sale: &Sale, position: &str) -> Result<()> {
+async fn trim(connection: &mut impl redis::aio::ConnectionLike, sale: &Sale, position: &str) -> Result<()> {
     const KEEP_MS: u64 = 60_000;
     if let Some(at) = domain::live::LogPosition::parse(position) {
         let below = format!("{}-0", at.ms.saturating_sub(KEEP_MS));
@@ -206,10 +204,8 @@ async fn put_aside(backend: &Arc<Backend>, sale: &Sale, from: &str, entry: &LogE
     tx.commit().await?;
     metrics::counter!("stararena_log_entries_set_aside_total").increment(1);
     tracing::error!(%id, position = entry.id, why, "an entry of the log can't be written and was set aside");
-    if let Ok(hold) = entry.field("h").parse::<OrderId>() {
-        if entry.field("t") == "hold" {
-            backend.seats.finish(&sale.keys, sale.row.epoch, hold).await?;
-        }
+    if let Some(hold) = entry.field("h").parse::<OrderId>().ok().filter(|_| entry.field("t") == "hold") {
+        backend.seats.finish(&sale.keys, sale.row.epoch, hold).await?;
     }
     Ok(true)
 }

@@ -111,6 +111,13 @@ impl Arena {
         self.send(request).await
     }
 
+    /// A number of the server's own metrics, without labels; 0 before it is counted for the first time.
+    pub(crate) async fn metric(&self, name: &str) -> f64 {
+        let text = self.send(self.plain_request(Method::GET, "/metrics")).await.body;
+        let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
+        text.lines().find_map(value).unwrap_or(0.0)
+    }
+
     /// Asks for seats.
     pub(crate) async fn hold(&self, fan: &Fan, seats: &str, key: &str) -> Reply {
         let performance = self.performance.to_string();

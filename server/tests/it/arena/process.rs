@@ -48,12 +48,18 @@ pub(super) fn free_port() -> u16 {
     server::run::free_address(draw).unwrap().port()
 }
 
-/// Waits for the line that names the address, and reads on behind it, so that the pipe never fills.
+/// Waits for the line that names the address.
 pub(super) async fn address(stdout: ChildStdout, log: &Path) -> String {
+    announced(stdout, log, "listening on ").await
+}
+
+/// Waits for a line with these words, answers what follows them, and reads on behind it, so that the
+/// pipe never fills.
+async fn announced(stdout: ChildStdout, log: &Path, words: &str) -> String {
     let mut lines = BufReader::new(stdout).lines();
     let found = async {
         while let Ok(Some(line)) = lines.next_line().await {
-            if let Some((_, url)) = line.split_once("listening on ") {
+            if let Some((_, url)) = line.split_once(words) {
                 return Some(url.trim().to_owned());
             }
         }
@@ -71,29 +77,52 @@ pub(super) fn tail(log: &Path) -> String {
     lines[lines.len().saturating_sub(LOG_TAIL_LINES)..].join("\n")
 }
 
-/// The server: web and workers in one process.
+/// One process of the program: the web, the workers, or both.
 pub(crate) struct Server {
     child: Child,
     log: PathBuf,
 }
 
 impl Server {
-    pub(super) async fn start(settings: &HashMap<String, String>, log: &Path) -> Self {
+    /// Starts a role (`all`, `serve` or `worker`) and waits until it says that it works.
+    pub(super) async fn start(role: &str, settings: &HashMap<String, String>, log: &Path) -> Self {
         let file = OpenOptions::new().append(true).create(true).open(log).unwrap();
         let mut command = program(settings);
         // No site is built for these tests: pages name their files without hashes.
         command.env("LEPTOS_OUTPUT_NAME", "stararena").env("LEPTOS_SITE_ROOT", log.with_file_name("site"));
-        let mut child = command.arg("all").stdout(Stdio::piped()).stderr(file).spawn().unwrap();
-        address(child.stdout.take().unwrap(), log).await;
+        let mut child = command.arg(role).stdout(Stdio::piped()).stderr(file).spawn().unwrap();
+        let words = if role == "worker" { "working" } else { "listening on " };
+        announced(child.stdout.take().unwrap(), log, words).await;
         Self { child, log: log.to_owned() }
+    }
+
+    /// Sends it a signal, such as one that stops it in its tracks.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = self.child.id().expect("the process runs");
+        kill(Pid::from_raw(i32::try_from(pid).unwrap()), signal).unwrap();
     }
 
     /// The most memory that it ever had, in KiB, as Linux counts it.
     pub(crate) fn peak_kib(&self) -> u64 {
+        self.status_kib("VmHWM:")
+    }
+
+    /// The memory that it has now, in KiB, as Linux counts it.
+    pub(crate) fn memory_kib(&self) -> u64 {
+        self.status_kib("VmRSS:")
+    }
+
+    fn status_kib(&self, field: &str) -> u64 {
         let pid = self.child.id().unwrap();
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
         line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+
+    /// Asks it to end, as a supervisor does.
+    pub(crate) fn terminate(&self) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id().unwrap()).unwrap());
+        kill(pid, Signal::SIGTERM).unwrap();
     }
 
     /// Ends it as a power cut would.

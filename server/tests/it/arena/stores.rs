@@ -13,14 +13,14 @@ const BOTH: Wanted = Wanted { postgres: true, redis: true };
 const PASSABLE: u32 = 0o711;
 const PRIVATE: u32 = 0o700;
 
-/// Starts both stores in a folder, over a copy of the migrated cluster.
-pub(super) async fn open(root: &Path) -> Stores {
+/// Starts the stores in a folder, Postgres over a copy of the migrated cluster; Redis, if it is wanted.
+pub(super) async fn open(root: &Path, redis: bool) -> Stores {
     let template = template().await;
     let data = root.join("data");
     make(&data, PASSABLE);
     make(&data.join("postgres"), PRIVATE);
     copy(&template, &data.join("postgres").join("cluster"));
-    embedded::start(&data, BOTH).await.unwrap()
+    embedded::start(&data, Wanted { redis, ..BOTH }).await.unwrap()
 }
 
 /// The migrated cluster, made by the first test that comes: tests are processes of their own.

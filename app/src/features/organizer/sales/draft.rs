@@ -286,6 +286,10 @@ fn Limits(view: DraftView) -> impl IntoView {
             <span>{td_string!(lang, sales.hold_time)}</span>
             <input name="form[hold_ttl_min]" inputmode="decimal" required maxlength="10" value=hold_minutes(view.hold_ttl_ms)/>
         </label>
+        <label class="sales-check" id="field-single_seat">
+            <input type="checkbox" name="form[single_seat_rule]" value="yes" checked=view.single_seat_rule/>
+            <span>{td_string!(lang, sales.single_seat)}</span>
+        </label>
         {number("form[shoppers_max]", "field-shoppers", td_string!(lang, sales.shoppers), view.shoppers_max, FLOW_MAX)}
         {number("form[release_per_min]", "field-release", td_string!(lang, sales.release), view.release_per_min, FLOW_MAX)}
     }

@@ -104,6 +104,7 @@ fn Facts(view: DraftView, commitment: String) -> impl IntoView {
     let lang = lang();
     let at = |time: &LocalText| time.zoned.as_ref().map(|zoned| format::zoned_moment(lang, zoned)).unwrap_or_default();
     let place = view.plan.as_ref().map(|plan| format!("{}, {}", plan.venue, plan.city)).unwrap_or_default();
+    let yes_no = |on: bool| if on { td_string!(lang, sales.yes) } else { td_string!(lang, sales.no) }.to_owned();
     let facts = [
         (td_string!(lang, sales.plan), place),
         (td_string!(lang, sales.starts), at(&view.starts)),
@@ -111,6 +112,7 @@ fn Facts(view: DraftView, commitment: String) -> impl IntoView {
         (td_string!(lang, sales.closes), at(&view.closes)),
         (td_string!(lang, sales.seat_limit), view.seat_limit.to_string()),
         (td_string!(lang, sales.hold_time), hold_minutes(view.hold_ttl_ms)),
+        (td_string!(lang, sales.single_seat), yes_no(view.single_seat_rule)),
         (td_string!(lang, sales.shoppers), format::number(view.shoppers_max)),
         (td_string!(lang, sales.release), format::number(view.release_per_min)),
     ];

@@ -4,6 +4,7 @@
 -- KEYS 1 epoch, 2 meta, 3 seats, 4 owner, 5 holds, 6 expiry, 7 held_by, 8 shoppers, 9 entered,
 --      10 log, 11 tombs
 -- ARGV 1 the epoch that the caller expects; the rest is the script's own.
+-- RUN is put ahead of this text: the run of the server for which it was made, and in which it is.
 local EPOCH, META, SEATS, OWNER, HOLDS = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local EXPIRY, HELD_BY, SHOPPERS, ENTERED, LOG, TOMBS = KEYS[6], KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
 
@@ -15,9 +16,14 @@ local function now_ms()
   return t[1] * 1000 + math.floor(t[2] / 1000)
 end
 
--- The state is complete, and of the epoch that the caller knows.
+-- The state is complete, of the epoch that the caller knows, and built in this run of this server. What
+-- another run left behind may lack its last moments: whoever finds that takes the epoch away, so that
+-- it is not trusted again either when that server comes back, until a worker has built it anew.
 local function complete()
-  return redis.call('GET', EPOCH) == ARGV[1]
+  if redis.call('GET', EPOCH) ~= ARGV[1] then return false end
+  if redis.call('HGET', META, 'run') == RUN then return true end
+  redis.call('DEL', EPOCH)
+  return false
 end
 
 local function hold_of(id)

@@ -1,9 +1,10 @@
 -- Puts a rebuilt state in place of whatever is there.
 -- KEYS 12… the staging keys, in the order of the live ones from META to TOMBS
 -- ARGV 2 number of seats that must be there
--- Result {'ok'|'newer'|'incomplete'}
+-- Result {'ok'|'newer'|'incomplete'|'other_run'}
 -- Atomic, because scripts between two renames would see half a state. `epoch` is written last and
 -- by this script alone: where it stands, the state is complete.
+if redis.call('HGET', KEYS[12], 'run') ~= RUN then return { 'other_run' } end
 local standing = redis.call('GET', EPOCH)
 if standing and tonumber(standing) >= tonumber(ARGV[1]) then return { 'newer' } end
 if redis.call('STRLEN', KEYS[13]) ~= tonumber(ARGV[2]) then return { 'incomplete' } end

@@ -1,0 +1,89 @@
+//! The program in parts: the web and the workers as processes of their own, each of which can end or
+//! stand still, and stores that die.
+
+use super::process::Server;
+use super::{Arena, SOON, Setup};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+impl Arena {
+    /// The whole program with the web and so many workers as processes of their own.
+    pub(crate) async fn apart(setup: Setup, workers: usize) -> Self {
+        let mut arena = Self::prepare(&setup, true).await;
+        arena.role = "serve";
+        for _ in 0..workers {
+            let number = arena.crew.len();
+            arena.crew.push(None);
+            arena.start_worker(number).await;
+        }
+        arena.start_server(&[]).await;
+        arena.prepared().await;
+        arena
+    }
+
+    /// Starts a worker that is not running.
+    pub(crate) async fn start_worker(&mut self, number: usize) {
+        let log = self.scratch.0.join(format!("worker-{number}.log"));
+        let worker = Server::start("worker", &self.settings, &log).await;
+        self.crew[number] = Some(worker);
+    }
+
+    /// A running worker.
+    pub(crate) fn worker(&self, number: usize) -> &Server {
+        self.crew[number].as_ref().unwrap()
+    }
+
+    /// Kills a worker as a power cut would, and starts it again.
+    pub(crate) async fn restart_worker(&mut self, number: usize) {
+        self.crew[number].take().unwrap().kill().await;
+        self.start_worker(number).await;
+    }
+
+    /// Kills Redis as a power cut of its process would. It comes back with its append-only file, or empty.
+    pub(crate) async fn restart_redis(&mut self, empty: bool) {
+        let stores = self.stores.as_mut().unwrap();
+        kill_at_once(stores.redis_pid().unwrap());
+        if empty {
+            eventually!(SOON, "Redis has ended", stores.redis_pid().is_none_or(|pid| !lives(pid)));
+            std::fs::remove_dir_all(self.scratch.0.join("data").join("redis").join("appendonlydir")).unwrap();
+        }
+        stores.restart_redis().await.unwrap();
+    }
+
+    /// Kills Postgres's first process as a power cut of it would, and starts it again.
+    pub(crate) async fn restart_postgres(&mut self) {
+        let stores = self.stores.as_mut().unwrap();
+        kill_at_once(stores.postgres_pid().unwrap());
+        stores.restart_postgres().await.unwrap();
+    }
+
+    /// Ends the connection by which the leader leads.
+    pub(crate) async fn cut_the_leader(&self) -> bool {
+        let cut = "select count(*) from pg_locks l, pg_terminate_backend(l.pid) t
+                   where l.locktype = 'advisory' and l.objid = 7301 and l.granted and t";
+        self.count(cut).await > 0
+    }
+
+    /// How often somebody began to lead.
+    pub(crate) async fn terms(&self) -> i64 {
+        self.count("select coalesce(max(term), 0) from leader_terms").await
+    }
+
+    /// How many transactions Postgres ended because they waited for each other.
+    pub(crate) async fn deadlocks(&self) -> i64 {
+        self.count(
+            "select coalesce(sum(deadlocks), 0)::bigint from pg_stat_database where datname = current_database()",
+        )
+        .await
+    }
+}
+
+fn kill_at_once(pid: u32) {
+    kill(Pid::from_raw(i32::try_from(pid).unwrap()), Signal::SIGKILL).unwrap();
+}
+
+/// Whether a process runs: one that nobody has waited for yet has ended all the same.
+fn lives(pid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+}
