@@ -87,6 +87,7 @@ fn text(lang: Locale, code: Code) -> &'static str {
         Code::SeatTaken => td_string!(lang, errors.seat_taken),
         Code::AreaFull => td_string!(lang, errors.area_full),
         Code::UnknownSeat => td_string!(lang, errors.unknown_seat),
+        Code::CodeInvalid => td_string!(lang, errors.code_invalid),
         Code::SeatNotForSale => td_string!(lang, errors.seat_not_for_sale),
         Code::LimitExceeded => td_string!(lang, errors.limit_exceeded),
         Code::HoldOpen => td_string!(lang, errors.hold_open),

@@ -140,6 +140,9 @@ pub struct ListSeat {
     pub available: bool,
     /// A wheelchair place or a companion's.
     pub accessible: bool,
+    /// Kept for who asks: not on general sale.
+    #[serde(default)]
+    pub kept: bool,
 }
 
 /// One row in the list alternative.

@@ -55,6 +55,10 @@ typed_ids! {
     TicketId,
     /// A venue file between upload and acceptance.
     ImportId,
+    /// Seats of one performance that are kept for somebody.
+    AllocationId,
+    /// A code that opens an allocation.
+    AllocationCodeId,
 }
 
 /// The dense number of a seat within its plan, from 0: the index of its byte in Redis, of its two

@@ -7,6 +7,7 @@
 //! **Architecture invariant:** this crate depends on no runtime, no store and no web framework.
 
 pub mod account;
+pub mod allocation;
 pub mod catalog;
 pub mod hold;
 pub mod ids;
@@ -22,8 +23,8 @@ pub mod token;
 pub mod venue;
 
 pub use ids::{
-    AccountId, AttemptId, EventId, ImportId, OrderId, OrganizationId, PerformanceId, PlanId, SeatNo, SessionId,
-    TicketId,
+    AccountId, AllocationCodeId, AllocationId, AttemptId, EventId, ImportId, OrderId, OrganizationId, PerformanceId,
+    PlanId, SeatNo, SessionId, TicketId,
 };
 pub use money::{Currency, Money};
 pub use refusal::{Code, Refusal};

@@ -1,5 +1,6 @@
 //! The organizer's half: who may do what, and the views that its pages share with the server.
 
+pub mod allocations;
 pub mod desk;
 pub mod draft;
 pub mod members;

@@ -76,6 +76,8 @@ codes! {
     LeavesSingle = "leaves_single", 422;
     /// Nothing that fits the wish is left; the message says what is.
     NoneLeft = "none_left", 409;
+    /// The code opens nothing here: there is no such one, or it was revoked or used up.
+    CodeInvalid = "code_invalid", 404;
     /// The seat is not for sale here: blocked, or without a price.
     SeatNotForSale = "seat_not_for_sale", 409;
     /// More seats than one account may have.

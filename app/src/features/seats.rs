@@ -6,6 +6,8 @@
 pub mod api;
 pub mod basket;
 pub mod canvas;
+pub mod kept;
+pub mod kept_api;
 mod key;
 pub mod list;
 pub mod model;

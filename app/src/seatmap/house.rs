@@ -104,6 +104,8 @@ pub struct House {
     /// The chosen places of standing areas.
     wanted: Vec<AreaWish>,
     blocked: BTreeSet<SeatNo>,
+    /// Seats that are kept for this viewer: shown to everybody else as not for sale.
+    opened: BTreeSet<SeatNo>,
     marks: Vec<SeatMark>,
     mark_tallies: Vec<MarkTally>,
     waiting: bool,
@@ -126,6 +128,7 @@ impl House {
             own_by_block: Vec::new(),
             wanted: Vec::new(),
             blocked: BTreeSet::new(),
+            opened: BTreeSet::new(),
             marks: Vec::new(),
             mark_tallies,
             waiting: false,
@@ -177,9 +180,13 @@ impl House {
         free
     }
 
-    /// The state of a seat as the live map knows it; `None` before the first snapshot.
+    /// The state of a seat as the live map knows it, and that what is kept for this viewer can be had;
+    /// `None` before the first snapshot.
     pub fn state(&self, seat: SeatNo) -> Option<SeatState> {
-        self.live.state(seat.0)
+        match self.live.state(seat.0) {
+            Some(SeatState::Blocked) if self.opened.contains(&seat) => Some(SeatState::Available),
+            state => state,
+        }
     }
 
     /// Whether the fan can choose this seat.
@@ -307,6 +314,15 @@ impl House {
     pub fn set_blocked(&mut self, blocked: BTreeSet<SeatNo>) {
         let before = std::mem::replace(&mut self.blocked, blocked);
         let changed: Vec<SeatNo> = self.blocked.symmetric_difference(&before).copied().collect();
+        changed.into_iter().for_each(|seat| self.update(seat));
+    }
+
+    /// Shows exactly these seats as kept for this viewer: each has a mark, and can be chosen where it is
+    /// neither held nor sold.
+    pub fn set_opened(&mut self, opened: BTreeSet<SeatNo>) {
+        self.set_marks(opened.iter().map(|seat| SeatMark { seat: *seat, tone: Tone::Note }).collect());
+        let before = std::mem::replace(&mut self.opened, opened);
+        let changed: Vec<SeatNo> = self.opened.symmetric_difference(&before).copied().collect();
         changed.into_iter().for_each(|seat| self.update(seat));
     }
 

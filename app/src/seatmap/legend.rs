@@ -37,13 +37,30 @@ pub fn Legend(
     zones: Zones,
     /// Language of the page.
     lang: Locale,
+    /// Whether any seats are kept for this viewer.
+    #[prop(into)]
+    kept: Signal<bool>,
 ) -> impl IntoView {
+    let kept = move || {
+        kept.get().then(|| {
+            view! {
+                <li data-testid="legend-kept">
+                    <svg class="swatch" viewBox="0 0 18 18" aria-hidden="true">
+                        <circle class="sign-kept" cx="9" cy="9" r="7.5"/>
+                        <circle class="sign-kept-seat" cx="9" cy="9" r="4.5"/>
+                    </svg>
+                    <span>{td_string!(lang, seats.sign_kept)}</span>
+                </li>
+            }
+        })
+    };
     let priced = zones.list().iter().map(|zone| zone_item(lang, zone, ())).collect_view();
     view! {
         <ul class="legend" aria-label=td_string!(lang, seats.legend) data-testid="legend" tabindex="0">
             {priced}
             {held_and_sold(lang)}
             <li>{mine_swatch()} <span>{td_string!(lang, seats.sign_mine)}</span></li>
+            {kept}
             {wheelchair(lang)}
         </ul>
     }

@@ -8,7 +8,7 @@ use crate::mail::{DevelopmentMailer, Mailer};
 use crate::payment::{PaymentProvider, SandboxProvider};
 use crate::redis::{Address, RedisSeats, Store};
 use domain::token::TokenKeys;
-use domain::{Code, Millis, PerformanceId, PlanId, Refusal, SessionId};
+use domain::{AccountId, Code, Millis, PerformanceId, PlanId, Refusal, SessionId};
 use ed25519_dalek::SigningKey;
 use governor::{Quota, RateLimiter, clock::DefaultClock, state::keyed::DashMapStateStore};
 use sqlx::PgPool;
@@ -66,6 +66,31 @@ impl AddressLimit {
     }
 }
 
+/// Limits calls by account.
+pub(crate) struct AccountLimit {
+    limiter: RateLimiter<AccountId, DashMapStateStore<AccountId>, DefaultClock>,
+}
+
+impl AccountLimit {
+    /// So many a minute, and as many at once.
+    fn per_minute(count: u32) -> Self {
+        Self { limiter: RateLimiter::dashmap(Quota::per_minute(NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN))) }
+    }
+
+    pub(crate) fn check(&self, account: AccountId) -> Result<()> {
+        if self.limiter.len() > LIMITED_ADDRESSES_MAX {
+            self.limiter.retain_recent();
+        }
+        match self.limiter.check_key(&account) {
+            Ok(()) => Ok(()),
+            Err(_) => Err(Error::Refused(
+                Refusal::new(Code::TooManyRequests, "too many tries of this account: wait a moment")
+                    .retry_after_ms(10_000),
+            )),
+        }
+    }
+}
+
 /// The whole of StarArena behind the web: every use-case is a method.
 pub struct Backend {
     /// Settings, checked.
@@ -97,6 +122,12 @@ pub struct Backend {
     /// Reads large files of organizers, a few at a time.
     pub(crate) reading: Arc<Semaphore>,
     pub(crate) sign_in_limit: AddressLimit,
+    /// Tries of codes by address, as many as sign-ins.
+    pub(crate) code_address_limit: AddressLimit,
+    /// Tries of codes by account.
+    pub(crate) code_account_limit: AccountLimit,
+    /// Kept seats by performance, read again when its allocations changed.
+    pub(crate) kept: Mutex<HashMap<PerformanceId, Arc<crate::allocations::Kept>>>,
     /// Compared against where there is no account, so that both cases take the same time.
     pub(crate) dummy_hash: String,
     pub(crate) wake: Wake,
@@ -137,6 +168,9 @@ impl Backend {
             hashing: Semaphore::new(HASHES_AT_ONCE),
             reading: Arc::new(Semaphore::new(FILES_AT_ONCE)),
             sign_in_limit: AddressLimit::per_minute(config.sign_ins_per_min),
+            code_address_limit: AddressLimit::per_minute(config.sign_ins_per_min),
+            code_account_limit: AccountLimit::per_minute(crate::allocations::CODES_PER_MIN),
+            kept: Mutex::default(),
             dummy_hash: DUMMY_HASH.to_owned(),
             wake: Wake::default(),
             config,

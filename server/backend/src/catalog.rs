@@ -4,6 +4,7 @@ use crate::backend::Backend;
 use crate::error::{Error, Result, not_found};
 use crate::postgres::{catalog as rows, plans, publishing};
 use crate::redis::Keys;
+use domain::account::Session;
 use domain::catalog::{
     EventCard, EventView, ListArea, ListRow, ListSeat, ListSection, PerformanceRow, PerformanceView, PriceZone,
     SeatList, area_name,
@@ -305,9 +306,23 @@ impl Backend {
     /// # Errors
     /// `not_found`; `unavailable` while the seats are being rebuilt.
     pub async fn seat_list(self: &Arc<Self>, id: PerformanceId, chosen: Option<u16>) -> Result<SeatList> {
+        self.seat_list_for(None, id, chosen).await
+    }
+
+    /// [`Backend::seat_list`] for a fan, with the kept seats that are open to them.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn seat_list_for(
+        self: &Arc<Self>,
+        session: Option<&Session>,
+        id: PerformanceId,
+        chosen: Option<u16>,
+    ) -> Result<SeatList> {
         let sale = self.sale(id).await?;
+        let opened = self.opened_free(session, id).await?;
         let states = self.seat_states(&sale).await?;
-        let available = |no: usize| states.get(no) == Some(&SeatState::Available);
+        let available = |no: usize| states.get(no) == Some(&SeatState::Available) || opened.contains(&no);
         let mut sections: Vec<ListSection> = Vec::new();
         let mut rows: Vec<(i32, ListRow)> = Vec::new();
         for (no, seat) in sale.seats.seats.iter().enumerate() {
@@ -340,6 +355,7 @@ impl Backend {
                     category: seat.category,
                     available: available(no) && price.is_some(),
                     accessible: seat.accessible,
+                    kept: opened.contains(&no),
                 };
                 if rows.last().is_none_or(|(no, _)| *no != seat.row_no) {
                     rows.push((seat.row_no, ListRow { label: seat.row.clone(), seats: Vec::new() }));
@@ -349,28 +365,26 @@ impl Backend {
                 }
             }
         }
-        let areas = list_areas(&sale, &states);
+        let areas = list_areas(&sale, available);
         Ok(SeatList { sections, rows: rows.into_iter().map(|(_, row)| row).collect(), areas, chosen })
     }
 }
 
 /// The standing areas that have places for sale, in the order of the plan.
-fn list_areas(sale: &Sale, states: &[SeatState]) -> Vec<ListArea> {
-    let mut areas: Vec<ListArea> = sale.seats.areas.keys().filter_map(|area| list_area(sale, states, *area)).collect();
+fn list_areas(sale: &Sale, available: impl Fn(usize) -> bool) -> Vec<ListArea> {
+    let listed = |area: &u32| list_area(sale, &available, *area);
+    let mut areas: Vec<ListArea> = sale.seats.areas.keys().filter_map(listed).collect();
     areas.sort_unstable_by_key(|area| area.area);
     areas
 }
 
 /// One standing area; none where nothing of it is for sale.
-fn list_area(sale: &Sale, states: &[SeatState], area: u32) -> Option<ListArea> {
+fn list_area(sale: &Sale, available: impl Fn(usize) -> bool, area: u32) -> Option<ListArea> {
     let stretches = sale.drawn_from(area)?;
     let first = sale.seats.seats.get(stretches.first()?.0 as usize)?;
     let prices = || stretches.iter().filter_map(|(first, _)| sale.price(SeatNo(*first)));
-    let free = stretches
-        .iter()
-        .filter_map(|(first, last)| states.get(*first as usize..=*last as usize))
-        .map(|states| states.iter().filter(|state| **state == SeatState::Available).count())
-        .sum::<usize>();
+    let places = stretches.iter().flat_map(|(first, last)| *first as usize..=*last as usize);
+    let free = places.filter(|place| available(*place)).count();
     Some(ListArea {
         area,
         section: first.section_no,

@@ -64,17 +64,26 @@ impl Backend {
         let id = hold_id(session.account, performance, &request.key);
         self.check_alone(&sale, id, &request.seats).await?;
         let wish = request.wish();
-        let call = HoldCall {
+        let numbers = self.may_take(&sale, session.account, &request).await?;
+        let areas = draws(&sale, &request, id)?;
+        let call = |allocations| HoldCall {
             hold: id,
             account: session.account,
             nonce: &pass.nonce,
             wish: &wish,
             seats: &request.seats,
-            areas: &draws(&sale, &request, id)?,
-            allocations: &[],
+            areas: &areas,
+            allocations,
             lag_max_ms: self.config.writer_lag_max_ms,
         };
-        let answer = self.hold_call(&sale, &call).await?;
+        let mut answer = self.hold_call(&sale, &call(&numbers)).await?;
+        if let HoldAnswer::Reserved(seats) = &answer
+            && self.is_news(&sale, seats).await?
+        {
+            let fresh = self.reload_sale(performance).await?;
+            let numbers = self.may_take(&fresh, session.account, &request).await?;
+            answer = self.hold_call(&fresh, &call(&numbers)).await?;
+        }
         if let HoldAnswer::AreaFull(at, left) = answer {
             let area = request.areas.get(at).map(|wish| wish.area);
             return Err(Error::Refused(area_full(&sale, area, left)));

@@ -5,6 +5,7 @@
 //! Redis keys; a decision that can be a function of values lives in `domain` and is called here.
 
 mod accounts;
+mod allocations;
 mod audit;
 mod backend;
 pub mod bench;

@@ -2,6 +2,7 @@
 //! role and organization, and ends with an audit row in the transaction of its change.
 
 mod access;
+mod allocations;
 mod blocking;
 mod desk;
 mod drafts;

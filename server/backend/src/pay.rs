@@ -13,7 +13,7 @@ use crate::holds::rebuilding;
 use crate::payment::{NewPayment, ProviderPayment, verify_signature};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::orders::{self, OrderRow};
-use crate::postgres::{detached, inbox};
+use crate::postgres::{detached, inbox, prices};
 use crate::redis::PayAnswer;
 use domain::account::Session;
 use domain::hold::hold_cap_ms;
@@ -96,7 +96,10 @@ impl Backend {
         let sale = self.sale(row.performance).await?;
         let allowed = self.config.provider_deadline_ms + self.config.provider_grace_ms;
         let times = (allowed, self.hold_cap(&sale));
-        let until = match self.seats.pay(&sale.keys, sale.row.epoch, row.id, row.account, attempt.id, times).await? {
+        // Both stores under one epoch: a rebuild comes before, and Redis refuses, or reads what is committed.
+        let mut tx = self.pg.begin().await?;
+        let Some(epoch) = prices::hold_epoch(&mut *tx, row.performance).await? else { return not_found("performance") };
+        let until = match self.seats.pay(&sale.keys, epoch, row.id, row.account, attempt.id, times).await? {
             PayAnswer::Until(until) => until,
             PayAnswer::Rebuilding => return rebuilding(),
             PayAnswer::Sold => return refuse(Code::WrongState, "this order is paid already"),
@@ -104,13 +107,13 @@ impl Backend {
                 return refuse(Code::WrongState, "another payment of this order runs; look again in a moment");
             }
             PayAnswer::Gone => {
+                tx.rollback().await?;
                 attempts::set_status(&self.pg, attempt.id, AttemptStatus::Canceled).await?;
                 return refuse(Code::HoldClosed, "the time for these seats has ended");
             }
         };
         // Redis's clock has just decided that the hold stands; ours may be off and decides nothing.
         let step = transition(OrderFacts { status: row.status, expires: until }, OrderEvent::Pay, until.plus(-1))?;
-        let mut tx = self.pg.begin().await?;
         let moved = orders::apply(&mut tx, row, step, OrderEvent::Pay, Some(until), self.now()).await?;
         tx.commit().await?;
         if !moved {

@@ -10,6 +10,7 @@ pub(crate) mod catalog;
 pub(crate) mod desk;
 pub(crate) mod drafts;
 pub(crate) mod events;
+pub(crate) mod grants;
 pub(crate) mod imports;
 pub(crate) mod inbox;
 pub(crate) mod leaders;

@@ -5,9 +5,15 @@ use crate::cli::venue::ORGANIZATION;
 use anyhow::{Context as _, bail};
 use backend::{Backend, Member, NewPerformance};
 use clap::Subcommand;
+use domain::organizer::pricing::SeatSet;
 use domain::organizer::sales::EventFields;
-use domain::{Millis, PerformanceId, SeatNo};
+use domain::{AllocationId, Millis, PerformanceId, SeatNo};
 use std::sync::Arc;
+
+/// In place of a code: one is made that nobody can guess.
+const MADE_HERE: &str = "auto";
+/// Longest range of seats that is typed: no plan has more.
+const SEATS_MAX: u32 = 100_000;
 
 #[derive(Subcommand)]
 pub(super) enum EventCommand {
@@ -108,6 +114,19 @@ pub(super) enum PerformanceCommand {
         #[arg(long, default_value = ORGANIZATION)]
         organization: String,
     },
+    /// Keep seats for somebody; prints the allocation's id, then its codes
+    Allocate(AllocateArgs),
+    /// Put all seats of an allocation on general sale
+    Release {
+        /// The performance
+        id: PerformanceId,
+        /// Id or name of the allocation
+        #[arg(long)]
+        allocation: String,
+        /// The organization to act for; made if there is none of that name
+        #[arg(long, default_value = ORGANIZATION)]
+        organization: String,
+    },
     /// Put blocked seats back on sale
     Unblock {
         /// The performance
@@ -119,6 +138,31 @@ pub(super) enum PerformanceCommand {
         #[arg(long, default_value = ORGANIZATION)]
         organization: String,
     },
+}
+
+/// What is said of kept seats.
+#[derive(clap::Args)]
+pub(super) struct AllocateArgs {
+    /// The performance
+    id: PerformanceId,
+    /// What the allocation is called
+    #[arg(long)]
+    name: String,
+    /// Whom it is for: channel, presale, house, accessible
+    #[arg(long)]
+    kind: String,
+    /// Seat numbers and ranges, separated by commas, such as 1-20,33
+    #[arg(long)]
+    seats: String,
+    /// When the seats go on general sale: milliseconds since 1970, or minutes from now as +90
+    #[arg(long)]
+    release_at: Option<String>,
+    /// A code that opens them, once for each; `auto` makes one, which is printed
+    #[arg(long = "code")]
+    codes: Vec<String>,
+    /// The organization to act for; made if there is none of that name
+    #[arg(long, default_value = ORGANIZATION)]
+    organization: String,
 }
 
 pub(super) async fn event(command: EventCommand) -> anyhow::Result<()> {
@@ -182,6 +226,15 @@ pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<(
             PerformanceCommand::Resume { id, organization } => {
                 backend.pause_for(&member(&backend, &organization).await?, id, false).await?;
             }
+            PerformanceCommand::Allocate(args) => allocate(&backend, args).await?,
+            PerformanceCommand::Release { id, allocation, organization } => {
+                let member = member(&backend, &organization).await?;
+                let allocation = match allocation.parse::<AllocationId>() {
+                    Ok(allocation) => allocation,
+                    Err(_) => backend.allocation_by_name(&member, id, &allocation).await?,
+                };
+                backend.release_allocation_for(&member, id, allocation).await?;
+            }
             PerformanceCommand::Block { id, seats, reason, organization } => {
                 let member = member(&backend, &organization).await?;
                 backend.block_for(&member, id, &seat_list(&seats)?, Some(&reason)).await?;
@@ -194,6 +247,44 @@ pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<(
         Ok(())
     })
     .await
+}
+
+async fn allocate(backend: &Arc<Backend>, args: AllocateArgs) -> anyhow::Result<()> {
+    let member = member(backend, &args.organization).await?;
+    let now = backend.now();
+    let release = args.release_at.map(|text| instant("--release-at", &text, now)).transpose()?;
+    let kind = args.kind.parse().map_err(|refusal: domain::Refusal| anyhow::anyhow!("--{}", refusal.message))?;
+    // Codes that are none are told before anything is kept.
+    for code in args.codes.iter().filter(|code| *code != MADE_HERE) {
+        domain::allocation::normal_code(code)
+            .map_err(|refusal| anyhow::anyhow!("--{}: not `{code}`", refusal.message))?;
+    }
+    let seats = seat_ranges(&args.seats)?;
+    let id = backend.create_allocation_for(&member, args.id, (&args.name, kind), seats, release).await?;
+    print(&id.to_string());
+    for code in &args.codes {
+        let own = (code != MADE_HERE).then_some(code.as_str());
+        print(&backend.add_code_for(&member, args.id, id, own).await?);
+    }
+    Ok(())
+}
+
+/// Seats by number, with ranges.
+fn seat_ranges(text: &str) -> anyhow::Result<SeatSet> {
+    let mut seats = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        match (first.trim().parse::<u32>(), last.trim().parse::<u32>()) {
+            (Ok(first), Ok(last)) if first <= last && last - first < SEATS_MAX => {
+                seats.extend((first..=last).map(SeatNo));
+            }
+            _ => bail!("--seats: `{part}` is no seat number and no range of them"),
+        }
+    }
+    if seats.is_empty() {
+        bail!("--seats: at least one seat number is expected");
+    }
+    Ok(seats.into_iter().collect())
 }
 
 fn seat_list(text: &str) -> anyhow::Result<Vec<SeatNo>> {

@@ -7,6 +7,7 @@ mod fan;
 mod house;
 pub(crate) mod http;
 pub(crate) mod journal;
+mod kept;
 mod member;
 mod parts;
 mod process;
@@ -17,6 +18,7 @@ pub(crate) mod upload;
 
 pub(crate) use fan::Fan;
 pub(crate) use http::Reply;
+pub(crate) use kept::{kept_from, seat_set};
 pub(crate) use member::ORGANIZATION;
 pub(crate) use process::{program, run_to_end};
 pub(crate) use provider::Provider;

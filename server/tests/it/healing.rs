@@ -147,6 +147,25 @@ async fn an_idle_sale_is_not_behind() {
     arena.finish().await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_key_of_an_ended_hold_stays_closed_when_the_seats_were_built_again() {
+    let arena = Arena::bare(quiet()).await;
+    let fan = arena.one_inside().await;
+    let held = arena.take(&fan, &[1, 2], "once").await.unwrap();
+    arena.await_status(held.order, "pending_payment").await;
+    arena.give_back(&fan, held.order).await.unwrap();
+    arena.await_status(held.order, "closed").await;
+    let () = redis::cmd("FLUSHALL").query_async(&mut arena.redis().await).await.unwrap();
+    let mut answer = Err(Code::Unavailable);
+    eventually!(SOON, "the seats are built again", {
+        answer = arena.take(&fan, &[1, 2], "once").await;
+        answer != Err(Code::Unavailable)
+    });
+    assert_eq!(answer, Err(Code::HoldClosed));
+    assert!(arena.take(&fan, &[1, 2], "twice").await.is_ok());
+    arena.finish().await;
+}
+
 /// A busy little sale: three open holds, and the fans who have them.
 async fn three_holds(arena: &Arena) -> (Vec<Fan>, Vec<Held>) {
     let fans = arena.inside(4).await;

@@ -16,12 +16,14 @@ macro_rules! eventually {
 }
 
 mod accounts;
+mod allocations;
 mod arena;
 mod bench;
 mod best;
 mod circuit;
 mod clocks;
 mod cluster;
+mod codes;
 mod desk;
 mod edge;
 mod faults;

@@ -4,10 +4,11 @@
 use crate::arena::upload::{form, send, uploaded};
 use crate::arena::{Arena, Fan, ORGANIZATION, Reply, Setup};
 use domain::account::Role;
+use domain::allocation::AllocationKind;
 use domain::organizer::Action;
 use domain::organizer::sales::EventFields;
 use domain::venue::{generate, pretix};
-use domain::{Code, ImportId};
+use domain::{Code, ImportId, SeatNo};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -29,6 +30,8 @@ struct Things {
     import: String,
     order: String,
     account: String,
+    allocation: String,
+    code: String,
 }
 
 /// Endpoint, form, what it needs, what others meet. `{event}` and the like stand for ids. Versions are
@@ -104,6 +107,57 @@ const LINES: &[Line] = {
             NotFound,
         ),
         ("organizer-zone-remove", &[("id", "{draft}"), ("version", "999"), ("zone", "0")], EditEvents, NotFound),
+        ("organizer-allocations", &[("id", "{performance}")], ReadEvents, NotFound),
+        (
+            "organizer-allocation-create",
+            &[("id", "{performance}"), ("form[name]", "Friends"), ("form[kind]", "house"), ("form[picked]", "50")],
+            EditEvents,
+            NotFound,
+        ),
+        (
+            "organizer-allocation-edit",
+            &[
+                ("id", "{performance}"),
+                ("allocation", "{allocation}"),
+                ("version", "999"),
+                ("name", "Club"),
+                ("release", ""),
+            ],
+            EditEvents,
+            NotFound,
+        ),
+        (
+            "organizer-allocation-seats",
+            &[
+                ("id", "{performance}"),
+                ("allocation", "{allocation}"),
+                ("step", "add"),
+                ("picked", "42"),
+                ("typed", ""),
+            ],
+            EditEvents,
+            NotFound,
+        ),
+        (
+            "organizer-allocation-code-add",
+            &[("id", "{performance}"), ("allocation", "{allocation}"), ("form[code]", "OPEN SESAME")],
+            EditEvents,
+            NotFound,
+        ),
+        ("organizer-allocation-code-revoke", &[("id", "{performance}"), ("code", "{code}")], EditEvents, NotFound),
+        (
+            "organizer-allocation-grant",
+            &[("id", "{performance}"), ("allocation", "{allocation}"), ("email", "nobody@mail.example")],
+            EditEvents,
+            NotFound,
+        ),
+        // After all others: nobody can change it any more.
+        (
+            "organizer-allocation-release",
+            &[("id", "{performance}"), ("allocation", "{allocation}"), ("sure", "true")],
+            EditEvents,
+            NotFound,
+        ),
         ("organizer-plans", &[], ReadPlans, Own),
         ("organizer-plan", &[("id", "{plan}")], ReadPlans, NotFound),
         ("organizer-import", &[("id", "{import}"), ("filter", "all"), ("page", "1")], ReadPlans, NotFound),
@@ -159,6 +213,7 @@ const PAGES: &[(&str, Action, Others)] = &[
     ("/organizer/performances/{performance}", Action::ReadEvents, Others::NotFound),
     ("/organizer/performances/{draft}/prices", Action::ReadEvents, Others::NotFound),
     ("/organizer/performances/{performance}/prices", Action::ReadEvents, Others::NotFound),
+    ("/organizer/performances/{performance}/allocations", Action::ReadEvents, Others::NotFound),
     ("/organizer/performances/{performance}/desk", Action::ReadDesk, Others::NotFound),
     ("/organizer/plans", Action::ReadPlans, Others::Own),
     ("/organizer/plans/{plan}", Action::ReadPlans, Others::NotFound),
@@ -189,7 +244,23 @@ impl Things {
         let fan = arena.one_inside().await;
         let order = arena.held(&fan, "1").await.order.to_string();
         arena.await_status(order.parse().unwrap(), "pending_payment").await;
+        let keep = arena.backend.create_allocation_for(
+            &acting,
+            arena.performance,
+            ("Club", AllocationKind::Channel),
+            [SeatNo(40), SeatNo(41)].into_iter().collect(),
+            None,
+        );
+        let allocation = keep.await.unwrap();
+        arena.backend.add_code_for(&acting, arena.performance, allocation, None).await.unwrap();
+        let code: uuid::Uuid = sqlx::query_scalar("select id from allocation_codes where allocation_id = $1")
+            .bind(allocation.0)
+            .fetch_one(&arena.pg)
+            .await
+            .unwrap();
         Self {
+            allocation: allocation.to_string(),
+            code: code.to_string(),
             event,
             draft,
             performance: arena.performance.to_string(),
@@ -209,6 +280,8 @@ impl Things {
             ("{import}", &self.import),
             ("{order}", &self.order),
             ("{account}", &self.account),
+            ("{allocation}", &self.allocation),
+            ("{code}", &self.code),
         ];
         names.into_iter().fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
     }

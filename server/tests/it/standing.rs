@@ -1,6 +1,7 @@
 //! Standing areas: fans say how many, the server draws which; in one hold together with seats.
 
 use crate::arena::{Arena, Fan, ORGANIZATION, SOON, Setup, seats};
+use domain::allocation::AllocationKind;
 use domain::catalog::SeatList;
 use domain::hold::{AreaWish, Held, HoldWish};
 use domain::venue::plan::{Category, Draft, DraftRow, DraftSeat, DraftSection, Kind};
@@ -361,5 +362,30 @@ async fn both_forms_take_areas_name_the_wrong_field_and_the_list_tells_what_is_f
     let page = arena.open(None, &format!("/performances/{performance}/list?section=0")).await;
     assert!(page.body.contains(&format!("name=\"{field}\"")), "the form has one field for the area");
     assert!(!page.body.contains("seats[]"), "and no box for its places");
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn places_kept_for_a_code_are_drawn_and_listed_for_those_alone_who_entered_it() {
+    let setup = pit(6);
+    let (area, places, _) = house(&setup);
+    let list: Vec<u32> = places.iter().copied().collect();
+    let arena = Arena::bare(setup).await;
+    let fans = arena.inside(2).await;
+    let club = arena.keep("Club", AllocationKind::Presale, &list[..4]).await.unwrap();
+    arena.add_code(club, "CLUB-2027").await;
+    arena.enter_code(&fans[1], "CLUB-2027", 1).await.unwrap();
+    for (fan, free) in [(&fans[0], 2), (&fans[1], 6)] {
+        eventually!(SOON, format!("{free} places are listed"), {
+            let list = arena.backend.seat_list_for(Some(&fan.session), arena.performance, None).await.unwrap();
+            list.areas[0].free == free
+        });
+    }
+    let short = arena.wish(&fans[0], &[], &[(area, 3)], "three").await.unwrap_err();
+    assert_eq!((short.code, short.message.as_str()), (Code::AreaFull, "only 2 places are left in Pit"));
+    let kept = arena.wish(&fans[1], &[], &[(area, 4)], "four").await.unwrap();
+    assert!(kept.seats.len() == 4 && numbers(&kept).is_subset(&places));
+    // Both on general sale were among them; the two that are left are kept.
+    assert_eq!(arena.wish(&fans[0], &[], &[(area, 1)], "one").await.unwrap_err().code, Code::AreaFull);
     arena.finish().await;
 }

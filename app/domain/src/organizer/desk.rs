@@ -154,13 +154,16 @@ pub struct SeatCounts {
     pub sold: u32,
     /// Not for sale.
     pub blocked: u32,
+    /// Kept in an allocation, and neither held nor sold.
+    #[serde(default)]
+    pub kept: u32,
 }
 
 impl SeatCounts {
     /// All seats that are, or were, for sale.
     #[must_use]
     pub fn for_sale(&self) -> u32 {
-        self.free + self.held + self.sold
+        self.free + self.held + self.sold + self.kept
     }
 }
 

@@ -1,5 +1,7 @@
 //! Events, performances in the making, and prices.
 
+mod allocations;
+mod allocations_api;
 mod api;
 mod draft;
 mod event;
@@ -8,6 +10,7 @@ mod prices;
 mod prices_api;
 mod published;
 
+pub use allocations::AllocationsPage;
 pub use draft::DraftPage;
 pub use event::EventPage;
 pub use events::EventsPage;

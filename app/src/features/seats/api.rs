@@ -28,7 +28,8 @@ pub async fn seat_list(
     section: Option<u16>,
 ) -> Result<catalog::SeatList, AppError> {
     use crate::context;
-    Ok(context::backend()?.seat_list(id, section).await?)
+    let session = context::session().ok();
+    Ok(context::backend()?.seat_list_for(session.as_ref(), id, section).await?)
 }
 
 /// Holds seats and places of standing areas, all or none. The same key and wish again give the same hold.

@@ -47,7 +47,7 @@ pub fn HouseMap(
             </Floor>
             <p id="map-help" class="visually-hidden">{td_string!(lang, seats.map_help)}</p>
             <Announcement room/>
-            <Legend zones lang/>
+            <Legend zones lang kept=Signal::derive(move || room.openings.read().any())/>
         </section>
     }
     .into_any()

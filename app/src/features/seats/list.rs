@@ -6,6 +6,8 @@
 //! HTML.
 
 use super::api::{self, HoldList};
+use super::kept::Kept;
+use super::kept_api;
 use super::key::fresh_key;
 use super::model::Notice;
 use super::pick::PickForm;
@@ -18,6 +20,7 @@ use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
 use crate::seatmap::words as map_words;
 use crate::seatmap::zones::Zones;
+use domain::allocation::Openings;
 use domain::catalog::{ListArea, ListRow, ListSeat, ListSection, PerformanceView, SeatList};
 use domain::{Code, PerformanceId, SeatNo};
 use leptos::prelude::*;
@@ -33,13 +36,17 @@ struct ListData {
     key: String,
     /// That of the form that asks for the best seats.
     pick_key: String,
+    /// Kept seats, as far as they concern this fan.
+    openings: Openings,
 }
 
 async fn load((id, section): (Option<PerformanceId>, Option<u16>)) -> Result<ListData, AppError> {
     let id = id.ok_or_else(|| AppError::new(Code::NotFound, "id: a performance is expected"))?;
     let view = api::performance(id).await?;
     let list = api::seat_list(id, section).await?;
-    Ok(ListData { view, list, key: fresh_key(), pick_key: fresh_key() })
+    // Without them the seats on general sale can be had all the same.
+    let openings = kept_api::seat_openings(id).await.unwrap_or_default();
+    Ok(ListData { view, list, key: fresh_key(), pick_key: fresh_key(), openings })
 }
 
 /// Choosing seats from a list.
@@ -53,7 +60,7 @@ pub fn SeatListPage() -> impl IntoView {
         <Suspense>
             {move || Suspend::new(async move {
                 match data.await {
-                    Ok(data) => view! { <List data/> }.into_any(),
+                    Ok(found) => view! { <List data=found opened=Callback::new(move |()| data.refetch())/> }.into_any(),
                     Err(error) => {
                         let back = id().map_or_else(|| "/".to_owned(), |id| format!("/performances/{id}/list"));
                         view! { <Failure error back/> }.into_any()
@@ -66,9 +73,9 @@ pub fn SeatListPage() -> impl IntoView {
 }
 
 #[component]
-fn List(data: ListData) -> impl IntoView {
+fn List(data: ListData, opened: Callback<()>) -> impl IntoView {
     let lang = lang();
-    let ListData { view, list, key, pick_key } = data;
+    let ListData { view, list, key, pick_key, openings } = data;
     let chosen = list.chosen;
     let sections = list
         .sections
@@ -91,6 +98,7 @@ fn List(data: ListData) -> impl IntoView {
                 <a href=format!("/events/{}", view.slug)>{td_string!(lang, seats.to_event)}</a>
             </nav>
             <PickForm view=view.clone() key=pick_key/>
+            <Kept performance=view.id path="list" openings=Signal::stored(openings) then=opened/>
             <section aria-labelledby="sections">
                 <h2 id="sections">{td_string!(lang, seats.list_sections)}</h2>
                 <ul class="seatlist-sections" data-testid="sections">{sections}</ul>
@@ -251,6 +259,9 @@ fn seat_box(lang: Locale, row: &ListRow, seat: &ListSeat, zones: &Zones) -> impl
     } else {
         td_string!(lang, seats.list_seat, row = &row.label, seat = &seat.label, price = &price)
     };
+    if seat.kept {
+        name = format!("{name}{}{}", map_words::comma(lang), td_string!(lang, seats.sign_kept));
+    }
     if seat.accessible {
         name = format!("{name}{}{}", map_words::comma(lang), td_string!(lang, seats.list_accessible));
     }
@@ -259,6 +270,7 @@ fn seat_box(lang: Locale, row: &ListRow, seat: &ListSeat, zones: &Zones) -> impl
             <input type="checkbox" name="seats[]" value=seat.seat.to_string() aria-label=name data-testid="seat"/>
             <b>{seat.label.clone()}</b>
             <span>{price}</span>
+            {seat.kept.then(|| view! { <span data-testid="seat-kept">{td_string!(lang, seats.sign_kept)}</span> })}
             {seat.accessible.then(|| view! { <span>{td_string!(lang, seats.list_accessible)}</span> })}
         </label>
     }
@@ -266,7 +278,7 @@ fn seat_box(lang: Locale, row: &ListRow, seat: &ListSeat, zones: &Zones) -> impl
 
 /// The names of what the page lists.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Listed {
+pub struct Listed {
     seats: Vec<(SeatNo, String)>,
     areas: Vec<(u32, String)>,
 }

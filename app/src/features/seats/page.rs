@@ -3,6 +3,7 @@
 use super::api;
 use super::basket::Basket;
 use super::canvas::HouseMap;
+use super::kept::RoomKept;
 use super::room::Room;
 use crate::components::missing::Failure;
 use crate::components::raw_text::Title;
@@ -57,6 +58,7 @@ fn SeatMap(view: PerformanceView) -> impl IntoView {
                 <h1>{title}</h1>
                 <p>{evening}</p>
                 <a href=list data-testid="to-list">{td_string!(lang, seats.to_list)}</a>
+                <RoomKept room/>
             </header>
             <HouseMap room/>
             <Basket room/>

@@ -14,6 +14,7 @@ use crate::seatmap::house::House;
 use crate::seatmap::scene::{Happened, Scene};
 use crate::seatmap::words;
 use crate::seatmap::zones::Zones;
+use domain::allocation::Openings;
 use domain::catalog::PerformanceView;
 use domain::hold::{AreaWish, Held, join_areas};
 use domain::ids::join_seats;
@@ -43,6 +44,8 @@ pub struct Room {
     pub notice: RwSignal<Option<Notice>>,
     /// Whether a request of this page is under way.
     pub busy: RwSignal<bool>,
+    /// Kept seats, as far as they concern this fan.
+    pub openings: RwSignal<Openings>,
     /// The standing area whose number of places the keyboard is to be brought to.
     pub asked: RwSignal<Option<u32>>,
 }
@@ -73,6 +76,7 @@ impl Room {
             notice: RwSignal::new(None),
             busy: RwSignal::new(false),
             asked: RwSignal::new(None),
+            openings: RwSignal::new(Openings::default()),
         }
     }
 

@@ -23,6 +23,7 @@ fn assert_columns_are_true(house: &House) {
     fresh.chosen = house.chosen.clone();
     fresh.held = house.held.clone();
     fresh.blocked = house.blocked.clone();
+    fresh.opened = house.opened.clone();
     fresh.recount();
     assert_eq!(fresh.tallies, house.tallies);
     assert_eq!(fresh.looks, house.looks);
@@ -93,6 +94,28 @@ fn what_is_sold_stays_sold_when_it_is_to_be_blocked() {
     assert_eq!(house.standing(seat), Standing::Live(SeatState::Sold));
     house.apply(&delta(2, 3, vec![(seat.0, SeatState::Available)]));
     assert_eq!(house.standing(seat), Standing::Live(SeatState::Blocked));
+    assert_columns_are_true(&house);
+}
+
+#[test]
+fn seats_kept_for_the_viewer_can_be_chosen_unless_another_has_them() {
+    let mut house = House::new(chart(1_000));
+    let frame = snapshot(&house, 1);
+    house.apply(&frame);
+    let seats: Vec<SeatNo> = (0..).map(SeatNo).filter(|seat| house.is_free(*seat)).take(2).collect();
+    let free = house.available();
+    let kept = seats.iter().map(|seat| (seat.0, SeatState::Blocked)).collect();
+    house.apply(&delta(1, 2, kept));
+    assert_eq!(house.available(), free - 2, "nobody's, as far as anybody knows");
+    house.set_opened(seats.iter().copied().collect());
+    assert!(seats.iter().all(|seat| house.is_free(*seat) && house.mark_of(*seat) == Some(Tone::Note)));
+    house.apply(&delta(2, 3, vec![(seats[0].0, SeatState::Held)]));
+    assert_eq!(house.standing(seats[0]), Standing::Live(SeatState::Held));
+    assert_columns_are_true(&house);
+    house.set_own(&[], &[seats[1]]);
+    assert!(house.own_hold_ended(), "a held seat that is kept for the viewer again");
+    house.set_opened(BTreeSet::new());
+    assert_eq!((house.state(seats[1]), house.marks().len()), (Some(SeatState::Blocked), 0));
     assert_columns_are_true(&house);
 }
 

@@ -3,9 +3,9 @@
 
 use super::words::text_px;
 use super::{Painter, View};
-use crate::seatmap::Tone;
 use crate::seatmap::chart::Chart;
 use crate::seatmap::house::House;
+use crate::seatmap::{SeatMark, Tone};
 use domain::SeatNo;
 use domain::venue::camera::Detail;
 use domain::venue::{Point, Rect};
@@ -135,7 +135,9 @@ impl Painter {
             }
             return;
         }
-        for mark in house.marks() {
+        // Of an area that is drawn as one, no place is seen that a sign could stand at.
+        let drawn = |mark: &&SeatMark| !(view.areas_whole && chart.in_whole_pit(mark.seat));
+        for mark in house.marks().iter().filter(drawn) {
             let Some(place) = chart.place(mark.seat).filter(|place| seen.contains(*place)) else { continue };
             let at = view.camera.to_screen(place, view.viewport);
             if far {

@@ -123,7 +123,7 @@ impl Backend {
 }
 
 /// Section, row and number of the first few seats.
-fn name_seats(sale: &Sale, seats: &[SeatNo]) -> String {
+pub(super) fn name_seats(sale: &Sale, seats: &[SeatNo]) -> String {
     let mut names: Vec<String> = seats
         .iter()
         .filter_map(|seat| sale.seats.seats.get(seat.0 as usize))

@@ -330,7 +330,9 @@ fn count_by_zone(sale: &Sale, bytes: &[u8]) -> Vec<SeatCounts> {
     let mut counts = vec![SeatCounts::default(); sale.view.zones.len()];
     for (byte, seat) in bytes.iter().zip(&sale.seats.seats) {
         if let Some(zone) = counts.get_mut(usize::from(seat.category)) {
-            match SeatByte(*byte).shown() {
+            let byte = SeatByte(*byte);
+            match byte.state() {
+                SeatState::Available if byte.allocation() != 0 => zone.kept += 1,
                 SeatState::Available => zone.free += 1,
                 SeatState::Held => zone.held += 1,
                 SeatState::Sold => zone.sold += 1,
@@ -347,6 +349,7 @@ fn sum(zones: impl Iterator<Item = SeatCounts>) -> SeatCounts {
         held: all.held + zone.held,
         sold: all.sold + zone.sold,
         blocked: all.blocked + zone.blocked,
+        kept: all.kept + zone.kept,
     })
 }
 

@@ -47,12 +47,12 @@ fn numbers(seats: &[i32]) -> SeatSet {
 
 impl PlanSeats {
     /// The words for a seat.
-    fn seat_label(&self, seat: SeatNo) -> Option<SeatLabel<'_>> {
+    pub(super) fn seat_label(&self, seat: SeatNo) -> Option<SeatLabel<'_>> {
         let row = self.seats.get(seat.0 as usize)?;
         Some(SeatLabel { section: &row.section, row: &row.row, seat: &row.label })
     }
 
-    fn labels(&self) -> impl Iterator<Item = SeatLabel<'_>> {
+    pub(super) fn labels(&self) -> impl Iterator<Item = SeatLabel<'_>> {
         self.seats.iter().map(|row| SeatLabel { section: &row.section, row: &row.row, seat: &row.label })
     }
 

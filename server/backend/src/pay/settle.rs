@@ -6,7 +6,7 @@ use crate::mail;
 use crate::payment::{ProviderError, ProviderPayment, ProviderState};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::orders::{self, OrderRow};
-use crate::postgres::{accounts, refunds};
+use crate::postgres::{accounts, prices, refunds};
 use crate::redis::PayAnswer;
 use domain::order::{AttemptStatus, OrderEvent, OrderFacts, OrderStatus, transition};
 use domain::{Millis, Money};
@@ -236,16 +236,20 @@ impl Backend {
 
     /// The attempt ended without money: the hold runs on for another try, or the order closes.
     async fn attempt_canceled(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
+        // Both stores under one epoch: a rebuild comes before, and Redis refuses, or reads what is committed.
+        let mut tx = self.pg.begin().await?;
+        let Some(epoch) = prices::hold_epoch(&mut *tx, order.performance).await? else {
+            return Err(Error::Broken(format!("order {} has no performance", order.id)));
+        };
         let next = match order.status {
-            OrderStatus::PaymentProcessing => self.after_failure(order, attempt).await?,
+            OrderStatus::PaymentProcessing => self.after_failure(order, attempt, epoch).await?,
             // The hold may have been extended just before a crash: it runs out again from here on.
             OrderStatus::PendingPayment => {
-                self.unpay(order, attempt).await?;
+                self.unpay(order, attempt, epoch).await?;
                 None
             }
             _ => None,
         };
-        let mut tx = self.pg.begin().await?;
         if !attempts::set_status(&mut *tx, attempt.id, AttemptStatus::Canceled).await? {
             return Ok(());
         }
@@ -266,11 +270,12 @@ impl Backend {
         self: &Arc<Self>,
         order: &OrderRow,
         attempt: &AttemptRow,
+        epoch: i64,
     ) -> Result<Option<(OrderEvent, Option<Millis>)>> {
         if self.seats.time_of(order.performance).await? >= order.expires {
             return Ok(Some((OrderEvent::ProviderCancelled, None)));
         }
-        match self.unpay(order, attempt).await? {
+        match self.unpay(order, attempt, epoch).await? {
             PayAnswer::Until(until) => Ok(Some((OrderEvent::AttemptFailed, Some(until)))),
             PayAnswer::Gone => Ok(Some((OrderEvent::ProviderCancelled, None))),
             PayAnswer::Rebuilding => crate::holds::rebuilding(),
@@ -278,10 +283,10 @@ impl Backend {
         }
     }
 
-    async fn unpay(&self, order: &OrderRow, attempt: &AttemptRow) -> Result<PayAnswer> {
+    async fn unpay(&self, order: &OrderRow, attempt: &AttemptRow, epoch: i64) -> Result<PayAnswer> {
         let sale = self.sale(order.performance).await?;
         let times = (AFTER_FAILURE_MS, self.hold_cap(&sale));
-        self.seats.unpay(&sale.keys, sale.row.epoch, order.id, attempt.id, times).await
+        self.seats.unpay(&sale.keys, epoch, order.id, attempt.id, times).await
     }
 
     /// Ends a processing order whose time is over: ask, cancel there, close. Where the provider can't

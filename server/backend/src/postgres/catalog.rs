@@ -38,6 +38,8 @@ pub(crate) struct PerformanceRow {
     /// Raised by each change of what controls change: older settings never go over newer ones.
     pub(crate) settings_version: i64,
     pub(crate) epoch: i64,
+    /// Raised by each change of allocations.
+    pub(crate) allocation_version: i64,
     pub(crate) draw_seed: [u8; 32],
     pub(crate) draw_commitment: Vec<u8>,
     pub(crate) lobby: Option<u32>,
@@ -97,6 +99,7 @@ fn performance(row: &PgRow) -> sqlx::Result<PerformanceRow> {
         price_version: row.try_get("price_version")?,
         settings_version: row.try_get("settings_version")?,
         epoch: row.try_get("epoch")?,
+        allocation_version: row.try_get("allocation_version")?,
         draw_seed: seed.try_into().map_err(|_| bad("draw_seed", "32 bytes are expected"))?,
         draw_commitment: row.try_get("draw_commitment")?,
         lobby: row.try_get::<Option<i64>, _>("lobby")?.and_then(|n| u32::try_from(n).ok()),

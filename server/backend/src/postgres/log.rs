@@ -193,6 +193,19 @@ pub(crate) async fn incomplete(db: impl PgExecutor<'_>, new: &NewOrders) -> sqlx
     .await
 }
 
+/// Those of new orders that were over before: the key of an ended hold was asked again, and Redis had
+/// forgotten it. Their holds have no order and can't be paid.
+pub(crate) async fn over_before(db: impl PgExecutor<'_>, new: &NewOrders) -> sqlx::Result<Vec<Uuid>> {
+    sqlx::query_scalar(
+        "select o.id from unnest($1::uuid[], $2::boolean[]) as n (id, open) join orders o on o.id = n.id
+         where n.open and o.status in ('closed', 'refunded')",
+    )
+    .bind(&new.ids)
+    .bind(&new.open)
+    .fetch_all(db)
+    .await
+}
+
 /// Keeps an entry that can't be written, as evidence.
 pub(crate) async fn set_aside(
     db: impl PgExecutor<'_>,

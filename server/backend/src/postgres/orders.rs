@@ -322,3 +322,32 @@ pub(crate) async fn owning_in(
 pub(crate) async fn owning(db: impl PgExecutor<'_>, performance: PerformanceId) -> sqlx::Result<Vec<OwningRow>> {
     owning_in(db, performance, None).await
 }
+
+/// An order that ended, as a rebuild reads it.
+#[derive(Clone, Debug)]
+pub(crate) struct EndedRow {
+    pub(crate) id: OrderId,
+    pub(crate) account: AccountId,
+}
+
+/// The orders of a performance that were made after an instant and are over, the newest first.
+pub(crate) async fn ended_since(
+    db: impl PgExecutor<'_>,
+    performance: PerformanceId,
+    since: Millis,
+    most: i64,
+) -> sqlx::Result<Vec<EndedRow>> {
+    sqlx::query(
+        "select id, account_id from orders
+         where performance_id = $1 and status in ('closed', 'refused', 'refunded') and created_ms > $2
+         order by created_ms desc limit $3",
+    )
+    .bind(performance.0)
+    .bind(since.0)
+    .bind(most)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| Ok(EndedRow { id: OrderId(row.try_get("id")?), account: AccountId(row.try_get("account_id")?) }))
+    .collect()
+}

@@ -15,7 +15,7 @@ const NAMES: [&str; 11] =
 #[derive(Clone, Debug)]
 pub(crate) struct Keys {
     all: [String; 11],
-    staging: [String; 10],
+    staging: String,
     queue: [String; 2],
 }
 
@@ -24,7 +24,7 @@ impl Keys {
         let id = performance.simple();
         Self {
             all: NAMES.map(|name| format!("sa:1:{{p{id}}}:{name}")),
-            staging: std::array::from_fn(|i| format!("sa:1:{{p{id}}}:staging:{}", NAMES[i + 1])),
+            staging: format!("sa:1:{{p{id}}}:staging"),
             queue: [format!("sa:1:{{q{id}}}:places"), format!("sa:1:{{q{id}}}:queue")],
         }
     }
@@ -34,9 +34,10 @@ impl Keys {
         &self.all
     }
 
-    /// The staging keys of a rebuild, in the order of the live ones after `epoch`.
-    pub(crate) fn staging(&self) -> &[String] {
-        &self.staging
+    /// The staging keys of a rebuild for one epoch, in the order of the live ones after `epoch`: a rebuild
+    /// that was overtaken writes beside its successor, never into it.
+    pub(crate) fn staging(&self, epoch: i64) -> [String; 10] {
+        std::array::from_fn(|i| format!("{}:{epoch}:{}", self.staging, NAMES[i + 1]))
     }
 
     /// The two keys of the queue's numbering.
@@ -98,7 +99,8 @@ mod tests {
     fn every_key_of_a_performance_has_one_hash_tag() {
         let keys = Keys::new(PerformanceId(Uuid::from_u128(5)));
         let tag = |key: &str| key[key.find('{').unwrap()..=key.find('}').unwrap()].to_owned();
-        let tags: std::collections::HashSet<String> = keys.all().iter().chain(keys.staging()).map(|k| tag(k)).collect();
+        let tags: std::collections::HashSet<String> =
+            keys.all().iter().chain(&keys.staging(7)).map(|k| tag(k)).collect();
         assert_eq!(tags.len(), 1);
         assert_eq!(tag(&keys.queue()[0]), tag(&keys.queue()[1]));
     }

@@ -376,7 +376,7 @@ impl RedisSeats {
 
     /// Puts a staged state in place: the script's word.
     pub(crate) async fn swap(&self, keys: &Keys, epoch: i64, seat_count: usize) -> Result<String> {
-        let all: Vec<String> = keys.all().iter().chain(keys.staging()).cloned().collect();
+        let all: Vec<String> = keys.all().iter().chain(&keys.staging(epoch)).cloned().collect();
         let values = self.run(&self.scripts.swap, &all, &[&epoch.to_string(), &seat_count.to_string()]).await?;
         Ok(word(&values))
     }

@@ -5,13 +5,13 @@ use super::writer;
 use crate::backend::Backend;
 use crate::catalog::Sale;
 use crate::error::{Error, Result};
-use crate::postgres::orders::OwningRow;
+use crate::postgres::orders::{EndedRow, OwningRow};
 use crate::postgres::queue::AdmissionRow;
 use crate::postgres::{allocations, catalog, log, orders, queue};
 use crate::redis::StoreRun;
 use domain::hold::{SeatByte, SeatState};
 use domain::order::OrderStatus;
-use domain::{PerformanceId, SeatNo};
+use domain::{Millis, PerformanceId, SeatNo};
 use redis::AsyncCommands as _;
 use serde_json::json;
 use std::collections::HashMap;
@@ -24,6 +24,12 @@ const EVERY: Duration = Duration::from_millis(250);
 /// Numbers that may have been given after the last checkpoint and lost: skipped, so that none is given
 /// twice. Joins reach some ten thousands a second, checkpoints come each second.
 const ARRIVAL_GAP: i64 = 200_000;
+/// Ended holds are remembered so long after a rebuild: a request may be repeated. As `common.lua` has it.
+const TOMB_TTL_MS: i64 = 86_400_000;
+/// Most ended holds that a rebuild remembers, the newest: it must be quick, and old requests don't come back.
+const TOMBS_MAX: i64 = 50_000;
+/// A staged state that nobody puts in place goes away: far longer than a rebuild takes.
+const STAGING_TTL_MS: i64 = 600_000;
 /// Places that may have been served after the last checkpoint and lost: a place once reached stays reached.
 const SERVING_GAP_S: i64 = 2;
 
@@ -110,7 +116,10 @@ async fn rebuild(backend: &Arc<Backend>, id: PerformanceId, run: &StoreRun) -> R
     let kept = allocations::kept(&backend.pg, id).await?;
     let bytes = seat_bytes(&sale, &catalog::blocked(&backend.pg, id).await?, &kept, &owning)?;
     check_counts(&sale, &bytes, &owning)?;
-    stage(backend, &sale, run, &bytes, &owning, &visits, queued.serving).await?;
+    let now = backend.seats.time(&sale.keys).await?;
+    let ended = orders::ended_since(&backend.pg, id, now.plus(-TOMB_TTL_MS), TOMBS_MAX).await?;
+    let built = Built { bytes: &bytes, owning: &owning, ended: &ended, visits: &visits, serving: queued.serving };
+    stage(backend, &sale, run, now, &built).await?;
     match backend.seats.swap(&sale.keys, epoch, bytes.len()).await?.as_str() {
         "ok" => {
             tracing::info!(%id, epoch, seats = bytes.len(), orders = owning.len(), "the state of a sale was built");
@@ -192,29 +201,50 @@ fn check_counts(sale: &Sale, bytes: &[u8], owning: &[OwningRow]) -> Result<()> {
     }
 }
 
-async fn stage(
-    backend: &Arc<Backend>,
-    sale: &Sale,
-    run: &StoreRun,
-    bytes: &[u8],
-    owning: &[OwningRow],
-    visits: &[AdmissionRow],
+/// What a rebuild read of Postgres.
+struct Built<'a> {
+    bytes: &'a [u8],
+    owning: &'a [OwningRow],
+    /// Orders that are over: the key of an ended hold must not come alive again.
+    ended: &'a [EndedRow],
+    visits: &'a [AdmissionRow],
     serving: i64,
-) -> Result<()> {
-    let [meta, seats, owner, holds, expiry, held_by, shoppers, entered, _log, _tombs] = sale.keys.staging() else {
-        return Err(Error::Broken("there are ten staging keys".to_owned()));
-    };
+}
+
+async fn stage(backend: &Arc<Backend>, sale: &Sale, run: &StoreRun, now: Millis, built: &Built<'_>) -> Result<()> {
+    let staging = sale.keys.staging(sale.row.epoch);
+    let [meta, seats, owner, holds, expiry, held_by, shoppers, entered, _log, tombs] = &staging;
     let mut pipe = redis::pipe();
-    for key in sale.keys.staging() {
+    for key in &staging {
         pipe.del(key).ignore();
     }
-    pipe.set(seats, bytes).ignore();
+    pipe.set(seats, built.bytes).ignore();
     pipe.hset_multiple(meta, &settings(sale)).ignore();
     pipe.hset(meta, "settings", sale.row.settings_version).ignore();
     let gap = i64::from(sale.row.release_per_min) * SERVING_GAP_S / 60;
-    let serving = if serving > 0 { serving + gap } else { 0 };
+    let serving = if built.serving > 0 { built.serving + gap } else { 0 };
     pipe.hset(meta, "serving", serving).ignore();
     pipe.hset(meta, "run", &run.run).hset(meta, "lineage", &run.lineage).ignore();
+    stage_holds(&mut pipe, [owner, holds, expiry, held_by], built.owning);
+    for visit in built.visits {
+        pipe.zadd(shoppers, visit.account.simple(), visit.expires.0).ignore();
+        pipe.hset(entered, visit.account.simple(), &visit.nonce).ignore();
+    }
+    for order in built.ended {
+        let account = order.account.simple();
+        let record = json!({ "a": account, "s": "", "n": 0, "v": 1, "c": 0, "x": 0, "o": 0, "st": "closed", "t": "" });
+        pipe.hset(holds, order.id.simple(), record.to_string()).ignore();
+        pipe.zadd(tombs, order.id.simple(), now.plus(TOMB_TTL_MS).0).ignore();
+    }
+    for key in &staging {
+        pipe.pexpire(key, STAGING_TTL_MS).ignore();
+    }
+    pipe.query_async::<()>(&mut backend.seats.staging_connection(&sale.keys).await?).await?;
+    Ok(())
+}
+
+/// The open and paid orders as holds, and what each account has of them.
+fn stage_holds(pipe: &mut redis::Pipeline, [owner, holds, expiry, held_by]: [&String; 4], owning: &[OwningRow]) {
     let mut counts: HashMap<String, (usize, String)> = HashMap::new();
     for order in owning {
         let (id, account) = (order.id.simple(), order.account.simple());
@@ -235,10 +265,4 @@ async fn stage(
     for (account, (count, open)) in counts {
         pipe.hset(held_by, account, format!("{count}:{open}")).ignore();
     }
-    for visit in visits {
-        pipe.zadd(shoppers, visit.account.simple(), visit.expires.0).ignore();
-        pipe.hset(entered, visit.account.simple(), &visit.nonce).ignore();
-    }
-    pipe.query_async::<()>(&mut backend.seats.staging_connection(&sale.keys).await?).await?;
-    Ok(())
 }

@@ -40,6 +40,7 @@ pub(super) fn spawn_all(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, stop: &
     job!("overdue", query, overdue_step);
     job!("refund", query, refund_step);
     job!("outbox", outbox, outbox_step);
+    job!("kept seats", query, kept_step);
     job!("gauges", query, gauges_step);
 }
 
@@ -295,6 +296,14 @@ async fn outbox_step(backend: &Arc<Backend>) -> Result<bool> {
     }
     tx.commit().await?;
     Ok(!due.is_empty())
+}
+
+/// Kept seats whose time has come, and accessible ones that nobody else can be waiting for.
+async fn kept_step(backend: &Arc<Backend>) -> Result<bool> {
+    backend.release_due(ROWS_MAX).await?;
+    backend.release_sold_out().await?;
+    // What could not be released now waits for the next look: it would fail again at once.
+    Ok(false)
 }
 
 /// Queue lengths that alarms look at.

@@ -227,15 +227,19 @@ async fn commit(
     if !folded.ended.is_empty() {
         rows::close_ended(&mut tx, &folded.ended, now).await?;
     }
-    let mut refused = Vec::new();
+    let (mut refused, mut over) = (Vec::new(), Vec::new());
     if !folded.orders.ids.is_empty() {
         refused = rows::insert_orders(&mut tx, id, &folded.orders, now).await?;
         if let Some(order) = rows::incomplete(&mut *tx, &folded.orders).await? {
             return Err(Refused::Data(format!("order {order} names a seat that is not in the plan or has no price")));
         }
+        over = rows::over_before(&mut *tx, &folded.orders).await?;
     }
     write_visits(&mut tx, id, folded.entered, folded.left, now).await?;
     tx.commit().await?;
+    for hold in over {
+        backend.seats.finish(&sale.keys, sale.row.epoch, OrderId(hold)).await.map_err(Refused::Fault)?;
+    }
     if !refused.is_empty() {
         metrics::counter!("stararena_holds_refused_total").increment(refused.len() as u64);
         tracing::error!(%id, count = refused.len(), "holds were refused by the arbiter: the seats are built again");

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::hold::{Held, HoldWish, SeatState, join_areas};
+use domain::ids;
 use domain::queue::Joined;
 use domain::refusal::{Code, Refusal};
-use domain::{SeatNo, ids};
 use serde::de::IgnoredAny;
 use tokio::time::{Instant, timeout};
 

@@ -84,6 +84,12 @@ impl Arena {
         self.send(request).await
     }
 
+    /// Calls a server function of a server that may end before it answers.
+    pub(crate) async fn call_to_a_dying_server(&self, fan: &Fan, function: &str, form: &[(&str, &str)]) {
+        let request = self.request(Method::POST, &format!("/api/{function}")).form(form);
+        drop(request.header(COOKIE, cookies(fan)).send().await);
+    }
+
     /// Calls a server function with one more cookie than the fan's own.
     pub(crate) async fn call_with_cookie(
         &self,

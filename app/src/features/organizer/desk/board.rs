@@ -108,6 +108,9 @@ fn Head(state: State) -> impl IntoView {
                 <span>{title}</span>
                 <span>{place}</span>
                 <time datetime=format::machine_time(&starts)>{format::date_time(lang, &starts)}</time>
+                <a href=format!("/organizer/performances/{}/allocations", state.id()) data-testid="to-allocations">
+                    {td_string!(lang, desk.to_allocations)}
+                </a>
             </p>
             <p class="desk-phase" data-testid="desk-phase" data-phase=move || phase_name(phase.get())>
                 {move || view! { <PhaseLabel phase=phase.get()/> }}
@@ -246,6 +249,7 @@ fn Facts(state: State) -> impl IntoView {
                 {fact(td_string!(lang, desk.in_payment), |view| view.in_payment)}
                 {fact(td_string!(lang, desk.paid_orders), |view| view.paid_orders)}
                 {fact(td_string!(lang, desk.free), |view| view.seats.free)}
+                {fact(td_string!(lang, desk.kept), |view| view.seats.kept)}
                 {fact(td_string!(lang, desk.blocked), |view| view.seats.blocked)}
                 {fact(td_string!(lang, desk.price_version), |view| u32::try_from(view.price_version).unwrap_or(0))}
                 {fact(td_string!(lang, desk.epoch), |view| u32::try_from(view.epoch).unwrap_or(0))}

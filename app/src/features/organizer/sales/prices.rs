@@ -101,13 +101,13 @@ impl Sheet {
 }
 
 /// The zones as the map takes them.
-fn price_zones(zones: &[ZoneTotal]) -> Vec<PriceZone> {
+pub(super) fn price_zones(zones: &[ZoneTotal]) -> Vec<PriceZone> {
     let zone = |zone: &ZoneTotal| PriceZone { category: zone.zone, name: zone.name.clone(), price: zone.price };
     zones.iter().map(zone).collect()
 }
 
 /// By price once all zones have one, each zone in its own colour before.
-fn paint_of(zones: &[ZoneTotal]) -> Paint {
+pub(super) fn paint_of(zones: &[ZoneTotal]) -> Paint {
     if zones.iter().all(|zone| zone.price.is_some()) { Paint::ByPrice } else { Paint::ByZone }
 }
 
@@ -176,6 +176,7 @@ fn Prices(view: PricingView) -> impl IntoView {
     let lang = lang();
     let (title, published, ready) = (view.title.clone(), view.published, view.map_digest.is_some());
     let back = format!("/organizer/performances/{}", view.performance);
+    let kept = format!("{back}/allocations");
     let sheet = Sheet::new(view);
     let heading = td_string!(lang, sales.price_title);
     let intro = if published {
@@ -196,6 +197,7 @@ fn Prices(view: PricingView) -> impl IntoView {
                 <p><a href=back data-testid="to-performance">{title}</a></p>
                 <h1>{heading}</h1>
                 <p>{intro}</p>
+                {published.then(|| view! { <p><a href=kept data-testid="to-allocations">{td_string!(lang, sales.kept_link)}</a></p> })}
                 {(!sheet.editing).then(|| view! { <p class="notice" data-testid="read-only">{td_string!(lang, sales.price_read_only)}</p> })}
             </header>
             {body}
@@ -249,7 +251,7 @@ fn House(sheet: Sheet) -> impl IntoView {
 
 /// Why a form was refused: the text by its code, the sentence of the refusal, and a way on.
 #[component]
-fn Why(
+pub(super) fn Why(
     /// The refusal, while there is one.
     #[prop(into)]
     error: Signal<Option<AppError>>,
@@ -281,7 +283,7 @@ fn Why(
 
 /// The refusal that belongs to one field, beneath it.
 #[component]
-fn FieldError(
+pub(super) fn FieldError(
     /// The refusal, while there is one.
     #[prop(into)]
     error: Signal<Option<AppError>>,

@@ -30,6 +30,9 @@ pub(super) fn PublishedPart(view: DraftView, published: Published, changed: Call
                     {td_string!(lang, sales.to_desk)}
                 </a>
             })}
+            <a class="button" href=format!("/organizer/performances/{id}/allocations") data-testid="to-allocations">
+                {td_string!(lang, sales.kept_title)}
+            </a>
             <a class="button" href=format!("/organizer/performances/{id}/prices") data-testid="to-prices">
                 {td_string!(lang, sales.to_prices)}
             </a>

@@ -17,6 +17,8 @@ local now = now_ms()
 
 local before = hold_of(id)
 if before then
+  -- The tombstone of a hold that ended before its state was rebuilt knows no more than that.
+  if before.a == account and before.st == 'closed' and not before.w then return { 'closed' } end
   -- A record that was rebuilt from its order has no wish: then the seats must fit, where some were named.
   local same = before.w == wish
   if not before.w then same = ARGV[7] ~= '' or csv == '' or before.s == csv end

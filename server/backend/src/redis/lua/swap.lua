@@ -11,6 +11,8 @@ if redis.call('STRLEN', KEYS[13]) ~= tonumber(ARGV[2]) then return { 'incomplete
 for i = 2, 11 do
   if redis.call('EXISTS', KEYS[i + 10]) == 1 then
     redis.call('RENAME', KEYS[i + 10], KEYS[i])
+    -- What is staged goes away by itself when nobody puts it in place.
+    redis.call('PERSIST', KEYS[i])
   else
     redis.call('DEL', KEYS[i])
   end

@@ -34,6 +34,16 @@ pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) ->
         "plan.discard" => td_string!(lang, organizer.did_plan_discard),
         "plan.accept" => td_string!(lang, organizer.did_plan_accept),
         "plan.import" => td_string!(lang, organizer.did_plan_import),
+        "allocation.create" => td_string!(lang, organizer.did_allocation_create),
+        "allocation.edit" => td_string!(lang, organizer.did_allocation_edit),
+        "allocation.add" => td_string!(lang, organizer.did_allocation_add),
+        "allocation.remove" => td_string!(lang, organizer.did_allocation_remove),
+        "allocation.release" => td_string!(lang, organizer.did_allocation_release),
+        "allocation.due" => td_string!(lang, organizer.did_allocation_due),
+        "allocation.soldout" => td_string!(lang, organizer.did_allocation_soldout),
+        "allocation.code" => td_string!(lang, organizer.did_allocation_code),
+        "allocation.revoke" => td_string!(lang, organizer.did_allocation_revoke),
+        "allocation.grant" => td_string!(lang, organizer.did_allocation_grant),
         _ => return None,
     })
 }
@@ -69,7 +79,7 @@ mod tests {
             return;
         }
         let text = std::fs::read_to_string(path).unwrap();
-        let nouns = ["organization", "member", "event", "performance", "seats", "prices", "plan", "sale"];
+        let nouns = ["organization", "allocation", "member", "event", "performance", "seats", "prices", "plan", "sale"];
         let word = |text: &&str| {
             text.split_once('.').is_some_and(|(noun, verb)| {
                 nouns.contains(&noun)
