@@ -156,7 +156,7 @@ async fn the_key_of_an_ended_hold_stays_closed_when_the_seats_were_built_again()
     arena.give_back(&fan, held.order).await.unwrap();
     arena.await_status(held.order, "closed").await;
     let () = redis::cmd("FLUSHALL").query_async(&mut arena.redis().await).await.unwrap();
-    let mut answer = Err(Code::Unavailable);
+    let mut answer;
     eventually!(SOON, "the seats are built again", {
         answer = arena.take(&fan, &[1, 2], "once").await;
         answer != Err(Code::Unavailable)

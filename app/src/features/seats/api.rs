@@ -28,7 +28,7 @@ pub async fn seat_list(
     section: Option<u16>,
 ) -> Result<catalog::SeatList, AppError> {
     use crate::context;
-    let session = context::session().ok();
+    let session = context::caller().and_then(|caller| caller.session);
     Ok(context::backend()?.seat_list_for(session.as_ref(), id, section).await?)
 }
 
