@@ -25,9 +25,16 @@ interface ListSeat {
   available: boolean;
   accessible: boolean;
 }
+export interface ListArea {
+  area: number;
+  section: number;
+  name: string;
+  free: number;
+}
 interface SeatList {
   sections: { index: number; name: string; available: number }[];
   rows: { label: string; seats: ListSeat[] }[];
+  areas: ListArea[];
 }
 export interface Held {
   order: string;
@@ -106,6 +113,24 @@ export class Fan {
     }
     if (found.length === 0) throw new Error(`the demo has no performance on sale: ${JSON.stringify(events)}`);
     return found;
+  }
+
+  /** An open performance with a standing area that has places left. */
+  async standingPerformance(): Promise<{ slug: string; id: string; area: ListArea }> {
+    for (const { slug, id } of await this.openPerformances()) {
+      const { areas } = await this.call<SeatList>("seat-list", { id });
+      const area = areas.find(({ free }) => free > 20);
+      if (area) return { slug, id, area };
+    }
+    throw new Error("the demo has no open performance with a standing area");
+  }
+
+  /** The first place of a standing area, by the published map. */
+  async firstPlace(performance: string, area: number): Promise<number> {
+    const { map_digest } = await this.call<{ map_digest: string }>("performance", { id: performance });
+    const map = await this.page.context().request.get(`${this.url}/maps/${map_digest}.json`);
+    const { rows } = (await map.json()) as { rows: { first: number }[] };
+    return rows[area]!.first;
   }
 
   /** Takes a place and goes in when it is called. */

@@ -9,6 +9,7 @@
 //! The load is open-loop where it matters: fans press Join at moments drawn beforehand, and latencies
 //! count from those moments. Everything is bounded: connections, sockets, tries, journals, time.
 
+mod area;
 mod board;
 mod checks;
 mod chooser;
@@ -24,7 +25,6 @@ mod watch;
 mod world;
 
 use std::fmt;
-use std::future::Future;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -33,11 +33,8 @@ use std::time::Duration;
 use anyhow::{Context as _, ensure};
 use domain::{AccountId, PerformanceId};
 use ed25519_dalek::VerifyingKey;
-use futures::StreamExt as _;
-use futures::stream;
-use rand::rngs::StdRng;
-use rand::seq::SliceRandom as _;
-use rand::{RngExt as _, SeedableRng as _};
+use futures::{StreamExt as _, stream};
+use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::SliceRandom as _};
 use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
@@ -48,6 +45,7 @@ use self::http::{Cookies, Line, source_address};
 use self::watch::SocketLog;
 use self::world::World;
 
+pub use self::area::StandingArea;
 pub use self::report::Report;
 
 /// How long the queue's state and the first map may take to appear.
@@ -114,6 +112,8 @@ pub struct RushConfig {
     pub fans: Vec<FanLogin>,
     /// Seats of the performance.
     pub seats: u32,
+    /// The standing areas among them.
+    pub areas: Vec<StandingArea>,
     /// Most shoppers behind the door, for the check of I5; 0 leaves it out.
     pub max_shoppers: u32,
     /// Most seats of one account.
@@ -154,6 +154,7 @@ impl RushConfig {
             performance,
             fans,
             seats,
+            areas: Vec::new(),
             max_shoppers: 0,
             limit: 4,
             join_seconds: 5.0,

@@ -150,12 +150,30 @@ pub struct ListSeat {
 pub struct ListRow {
     /// Its label.
     pub label: String,
-    /// Its seats in plan order; of places to stand, which are all alike, some free ones.
+    /// Its seats in plan order.
     pub seats: Vec<ListSeat>,
-    /// How many of its seats can be held now.
+}
+
+/// A standing area in the list alternative: its places are all alike and drawn by the server.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListArea {
+    /// The area: the number of its row object in the plan.
+    pub area: u32,
+    /// Index of its section in the plan.
+    pub section: u16,
+    /// Its name, see [`area_name`].
+    pub name: String,
+    /// How many places can be held now.
     pub free: u32,
-    /// Places to stand instead of seats.
-    pub standing: bool,
+    /// Lowest price of its places.
+    pub from_price: Option<Money>,
+    /// Highest price of its places.
+    pub to_price: Option<Money>,
+}
+
+/// What a standing area is called: its section, and its row where the plan gives that another name.
+pub fn area_name(section: &str, row: &str) -> String {
+    if row.is_empty() || row == section { section.to_owned() } else { format!("{section} {row}") }
 }
 
 /// One section in the list alternative.
@@ -173,13 +191,15 @@ pub struct ListSection {
     pub to_price: Option<Money>,
 }
 
-/// The list alternative to the map: all sections, and the rows of the chosen one.
+/// The list alternative to the map: all sections and standing areas, and the rows of the chosen section.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeatList {
     /// All sections.
     pub sections: Vec<ListSection>,
     /// The chosen section's rows; empty when none is chosen.
     pub rows: Vec<ListRow>,
+    /// All standing areas that have places for sale.
+    pub areas: Vec<ListArea>,
     /// The chosen section.
     pub chosen: Option<u16>,
 }

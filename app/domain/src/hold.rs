@@ -7,6 +7,7 @@ use crate::time::Millis;
 use crate::venue::best::Seating;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
+use std::collections::BTreeMap;
 use uuid::Uuid;
 
 /// Most seats in one request, whatever the limit of the sale: bounds the work of one script.
@@ -115,6 +116,43 @@ impl From<Vec<SeatNo>> for HoldWish {
     fn from(seats: Vec<SeatNo>) -> Self {
         Self { seats, areas: Vec::new() }
     }
+}
+
+/// Reads `area:count` parts, separated by commas.
+///
+/// # Errors
+/// Returns the first part that is not of that form.
+pub fn parse_areas(text: &str) -> Result<Vec<AreaWish>, String> {
+    let wish = |part: &str| {
+        let (area, count) = part.split_once(':')?;
+        Some(AreaWish { area: area.trim().parse().ok()?, count: count.trim().parse().ok()? })
+    };
+    text.split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(|part| wish(part).ok_or_else(|| part.to_owned()))
+        .collect()
+}
+
+/// The comma-separated form that [`parse_areas`] reads.
+pub fn join_areas(areas: &[AreaWish]) -> String {
+    areas.iter().map(|wish| format!("{}:{}", wish.area, wish.count)).collect::<Vec<_>>().join(",")
+}
+
+/// The number fields of a form, by area: empty fields and zeros want nothing.
+///
+/// # Errors
+/// Returns the first field that names no area or has no number.
+pub fn typed_areas(fields: &BTreeMap<String, String>) -> Result<Vec<AreaWish>, String> {
+    let mut areas = Vec::new();
+    for (field, typed) in fields {
+        let (area, typed) = (field.parse::<u32>().map_err(|_| field.clone())?, typed.trim());
+        let count = if typed.is_empty() { 0 } else { typed.parse::<u32>().map_err(|_| field.clone())? };
+        if count > 0 {
+            areas.push(AreaWish { area, count });
+        }
+    }
+    Ok(areas)
 }
 
 /// A checked request for seats: sorted, without repetition, within bounds.
@@ -272,6 +310,23 @@ mod tests {
         );
         assert_eq!(HoldRequest::new(wish(&[(2, 0)]), "k", 4).unwrap_err().code, Code::InvalidInput);
         assert_eq!(HoldRequest::new(wish(&[(2, 1), (2, 1)]), "k", 4).unwrap_err().code, Code::InvalidInput);
+    }
+
+    #[test]
+    fn areas_are_read_as_they_are_written_and_anything_else_is_named() {
+        let areas = vec![AreaWish { area: 12, count: 2 }, AreaWish { area: 3, count: 1 }];
+        assert_eq!(join_areas(&areas), "12:2,3:1");
+        assert_eq!(parse_areas("12:2, 3:1,"), Ok(areas));
+        assert_eq!(parse_areas(""), Ok(Vec::new()));
+        for wrong in ["12", "12:", ":2", "12:-1", "12:1.5", "x:1", "12:2:3"] {
+            assert_eq!(parse_areas(&format!("1:1,{wrong}")), Err(wrong.to_owned()));
+        }
+        let field = |area: &str, count: &str| (area.to_owned(), count.to_owned());
+        let typed = typed_areas(&[field("12", " 2 "), field("3", ""), field("4", "0")].into());
+        assert_eq!(typed, Ok(vec![AreaWish { area: 12, count: 2 }]));
+        for wrong in [field("x", "1"), field("12", "two"), field("12", "-1"), field("12", "99999999999")] {
+            assert_eq!(typed_areas(&[wrong.clone()].into()), Err(wrong.0));
+        }
     }
 
     #[test]

@@ -130,6 +130,12 @@ impl Money {
             .map(|minor| Self { minor, currency: self.currency })
     }
 
+    /// So many times the amount, or `None` when that leaves the range.
+    #[must_use]
+    pub fn checked_times(self, count: u32) -> Option<Self> {
+        self.minor.checked_mul(i64::from(count)).map(|minor| Self { minor, currency: self.currency })
+    }
+
     /// The amount in major units with exactly the currency's digits and a point, such as `-12.30`;
     /// the machine form used in exports. Interface texts format by locale instead.
     pub fn decimal(self) -> String {

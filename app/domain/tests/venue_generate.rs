@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use domain::venue::generate::{SEAT_PITCH, arena};
+use domain::venue::generate::{SEAT_PITCH, arena, standing_arena};
 use domain::venue::plan::{Kind, Plan};
 use domain::venue::spatial::Grid;
 use domain::venue::{Point, Rect, summary};
@@ -32,6 +32,19 @@ fn check(seats: u32) {
     assert_eq!(plan.view_box, sheet, "{seats}: content outside the sheet");
     for seat in &plan.seats {
         assert!(sheet.contains(seat.center()));
+    }
+}
+
+#[test]
+fn a_standing_floor_has_as_many_places_as_the_chairs_it_takes_the_place_of() {
+    for seats in [200, 1_500, 20_000] {
+        let (seated, standing) = (arena(seats, "Arena"), standing_arena(seats, "Arena"));
+        assert_eq!((standing.seats.len(), standing.view_box), (seats as usize, seated.view_box));
+        let places = standing.seats.iter().filter(|seat| seat.kind == Kind::Standing).count();
+        let chairs = seated.seats.iter().filter(|seat| seat.category <= 1).count();
+        assert!(places > 0 && places == chairs, "{seats}: {places} places for {chairs} chairs");
+        let names: Vec<&str> = standing.sections.iter().map(|section| section.name.as_str()).take(2).collect();
+        assert!(names[0] == "Pit" && (seats < 20_000 || names[1] == "Floor"), "{names:?}");
     }
 }
 

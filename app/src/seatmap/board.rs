@@ -6,6 +6,7 @@
 mod travel;
 
 use self::travel::{Glide, clamped, limits, moves_calmly, whole_house};
+use super::chart::Chart;
 use super::gesture::{At, Gesture, Gestures};
 use super::picking::Mode;
 use super::render::{Overlay, Painter, View, level};
@@ -169,7 +170,8 @@ impl Board {
                 Some(view) if view.camera != whole_house(house, view.viewport) => view.camera,
                 _ => whole_house(house, size),
             };
-            state.view = Some(View { camera: clamped(house, camera, size), viewport: size, ratio });
+            let areas_whole = !self.host.any_seat;
+            state.view = Some(View { camera: clamped(house, camera, size), viewport: size, ratio, areas_whole });
         });
         self.redraw();
     }
@@ -281,8 +283,21 @@ impl Board {
         self.redraw();
     }
 
+    /// A place of the standing area under a finger or the mouse, where places aren't meant one by one.
+    fn whole_pit(&self, chart: &Chart, place: Point, camera: &Camera) -> Option<SeatNo> {
+        if self.host.any_seat {
+            return None;
+        }
+        let reach_px = match level(camera, chart) {
+            Detail::Sections => BLOCK_REACH_PX,
+            // Its places may be far apart on the screen, and aren't drawn.
+            _ => TOUCH_REACH_PX.max(chart.usual_radius() * camera.scale * 2.0),
+        };
+        chart.nearest(place, reach_px / camera.scale).filter(|seat| chart.in_whole_pit(*seat))
+    }
+
     /// Near, a tap means the seat under it; from far, it comes closer and chooses nothing, unless
-    /// selecting is on: then it means the section.
+    /// selecting is on: then it means the section. A standing area is meant from everywhere.
     fn tap(&self, at: Point, touch: bool, now_ms: f64) {
         enum Meaning {
             Closer(Camera),
@@ -295,6 +310,9 @@ impl Board {
         let meaning = self.host.scene.with_house(|house| {
             let (chart, place) = (house.chart(), camera.to_world(at, size));
             let near_scale = NEAR_PX / chart.usual_radius();
+            if let Some(seat) = self.whole_pit(chart, place, &camera) {
+                return Meaning::Seat(seat);
+            }
             match level(&camera, chart) {
                 Detail::Sections if selects => chart
                     .nearest(place, BLOCK_REACH_PX / camera.scale)
@@ -348,6 +366,9 @@ impl Board {
         let tip = self.host.scene.with_house(|house| {
             let (chart, place) = (house.chart(), camera.to_world(at, size));
             let radius = chart.usual_radius();
+            if let Some(seat) = self.whole_pit(chart, place, &camera) {
+                return Some(Tip::Block(chart.block_of(seat), at));
+            }
             if level(&camera, chart) == Detail::Sections {
                 let seat = chart.nearest(place, BLOCK_REACH_PX / camera.scale)?;
                 return Some(Tip::Block(chart.block_of(seat), at));

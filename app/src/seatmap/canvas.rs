@@ -89,7 +89,13 @@ pub fn Floor(
         scene.with_house(|house| house.is_ready().then(|| house.available().to_string())).flatten()
     };
     let last_change = move || scene.change.get().map(|change| format!("{}:{}", change.seat, state_word(change.state)));
-    let over_seat = move || matches!(tip.get(), Some(Tip::Seat(seat, _)) if host.any_seat || scene.with_house(|house| house.is_free(seat)) == Some(true));
+    let over_seat = move || match tip.get() {
+        Some(Tip::Seat(seat, _)) => host.any_seat || scene.with_house(|house| house.is_free(seat)) == Some(true),
+        Some(Tip::Block(block, _)) => {
+            !host.any_seat && scene.with_house(|house| house.chart().pit_of_block(block).is_some()) == Some(true)
+        }
+        None => false,
+    };
     view! {
         <div class="house-floor">
             <canvas

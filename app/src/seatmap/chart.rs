@@ -3,6 +3,10 @@
 //!
 //! Built once a map, coloured anew when prices or zones change. Owns no live state.
 
+mod pits;
+
+pub use pits::Pit;
+
 use super::zones::{NO_ZONE, Zones};
 use domain::SeatNo;
 use domain::venue::plan::Kind;
@@ -69,6 +73,9 @@ pub struct Chart {
     sizes_of: Vec<u8>,
     blocks: Vec<Block>,
     row_marks: Vec<RowMark>,
+    pits: Vec<Pit>,
+    /// By section: the index of the standing area that it consists of.
+    pit_of_block: Vec<Option<usize>>,
     /// The letter of each zone.
     letters: Vec<char>,
     /// Counts colourings, for who keeps what was made of one.
@@ -90,11 +97,14 @@ impl Chart {
             sizes_of: Vec::with_capacity(count),
             blocks: blocks_of(&map),
             row_marks: row_marks_of(&map),
+            pits: Vec::new(),
+            pit_of_block: Vec::new(),
             letters: Vec::new(),
             colouring: 0,
             map,
         };
         chart.fill_columns();
+        chart.find_pits();
         chart.colour_by(zones, &[]);
         chart
     }

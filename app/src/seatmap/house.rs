@@ -4,12 +4,12 @@
 //! A pure reducer: frames and choices go in, precomputed columns for the renderer come out, so that
 //! a frame of the canvas computes nothing per seat but its place. Owns no camera and no colour.
 
-use super::chart::Chart;
+use super::chart::{Chart, Pit};
 use super::stamps::{Look, colour_of};
 use super::zones::Zones;
 use super::{SeatMark, Tone};
 use domain::SeatNo;
-use domain::hold::SeatState;
+use domain::hold::{AreaWish, SeatState};
 use domain::live::{Frame, FrameError, LiveMap, LogPosition};
 use domain::venue::Point;
 use std::collections::BTreeSet;
@@ -101,6 +101,8 @@ pub struct House {
     held: BTreeSet<SeatNo>,
     /// The viewer's seats by section.
     own_by_block: Vec<u32>,
+    /// The chosen places of standing areas.
+    wanted: Vec<AreaWish>,
     blocked: BTreeSet<SeatNo>,
     /// Seats that are kept for this viewer: shown to everybody else as not for sale.
     opened: BTreeSet<SeatNo>,
@@ -124,6 +126,7 @@ impl House {
             chosen: BTreeSet::new(),
             held: BTreeSet::new(),
             own_by_block: Vec::new(),
+            wanted: Vec::new(),
             blocked: BTreeSet::new(),
             opened: BTreeSet::new(),
             marks: Vec::new(),
@@ -242,6 +245,27 @@ impl House {
     /// The marks of each section, by index.
     pub fn mark_tallies(&self) -> &[MarkTally] {
         &self.mark_tallies
+    }
+
+    /// Shows these places of standing areas as wanted.
+    pub fn set_wanted(&mut self, wanted: &[AreaWish]) {
+        self.wanted = wanted.to_vec();
+    }
+
+    /// How many places of a standing area are the viewer's: wanted, chosen or held.
+    pub fn own_in(&self, pit: &Pit) -> u32 {
+        let wanted = self.wanted.iter().filter(|wish| wish.area == pit.area).map(|wish| wish.count).sum::<u32>();
+        let own = self.own().filter(|seat| self.chart.pit_of(*seat).is_some_and(|of| of.area == pit.area)).count();
+        wanted + u32::try_from(own).unwrap_or(u32::MAX)
+    }
+
+    /// How many places of a standing area can be held now.
+    pub fn free_in(&self, pit: &Pit) -> u32 {
+        if pit.whole {
+            return self.tallies.get(pit.block).map_or(0, |tally| tally.free);
+        }
+        let free = self.chart.row_seats(pit.area).into_iter().filter(|seat| self.is_free(*seat)).count();
+        u32::try_from(free).unwrap_or(u32::MAX)
     }
 
     /// The free seat nearest to a place, else the nearest of all.

@@ -10,12 +10,13 @@ mod words;
 
 pub use above::Overlay;
 
-use self::words::Caption;
+use self::words::{Caption, Told};
 use super::chart::Chart;
 use super::house::{House, Tally};
 use super::paths::{area_path, is_stage, rings_path};
 use super::stamps::{Layer, Look, Sheet};
 use super::theme::Theme;
+use domain::SeatNo;
 use domain::venue::camera::{Camera, Detail, detail};
 use domain::venue::{Point, Size};
 use wasm_bindgen::{Clamped, JsCast as _, JsValue};
@@ -45,6 +46,8 @@ pub struct View {
     pub viewport: Size,
     /// Device pixels for one CSS pixel.
     pub ratio: f64,
+    /// Whether a standing area is drawn as one, without its places.
+    pub areas_whole: bool,
 }
 
 impl View {
@@ -144,19 +147,22 @@ impl Painter {
         self.paint_areas(chart, view);
         self.paint_blocks(house, view, level);
         if level == Detail::Sections {
-            self.paint_captions(house, view, true);
+            self.paint_captions(house, view, Told::Counts);
             self.paint_own(house, view);
         } else {
             chart.seats_in(view.camera.visible(view.viewport), &mut self.visible);
-            self.paint_seats(house, view, width, height);
-            if level == Detail::Dots {
-                self.paint_captions(house, view, false);
+            if view.areas_whole {
+                self.visible.retain(|seat| !chart.in_whole_pit(SeatNo(*seat)));
             }
+            self.paint_seats(house, view, width, height);
+            let told = if level == Detail::Dots { Told::Names } else { Told::Areas };
+            self.paint_captions(house, view, told);
             self.paint_row_names(chart, view);
             if level == Detail::Labels && self.visible.len() <= NUMBERS_MAX {
                 self.paint_numbers(house, view);
             }
         }
+        self.paint_own_in_pits(house, view);
         self.paint_marks(house, view, level);
         self.paint_overlay(chart, view, overlay);
     }

@@ -4,6 +4,7 @@ use super::house::Standing;
 use super::zones::Zone;
 use crate::format;
 use crate::i18n::{Locale, td_string};
+use domain::Money;
 use domain::hold::SeatState;
 use domain::venue::SeatLabel;
 use domain::venue::plan::Kind;
@@ -35,6 +36,17 @@ pub fn place(lang: Locale, label: SeatLabel<'_>, kind: Kind) -> String {
 pub fn price(lang: Locale, zone: Option<&Zone>) -> String {
     zone.and_then(|zone| zone.price)
         .map_or_else(|| td_string!(lang, seats.not_for_sale).to_owned(), |price| format::money(lang, price))
+}
+
+/// One price, or the lowest and the highest; that it is not for sale where there is none.
+pub fn prices(lang: Locale, ends: Option<(Money, Money)>) -> String {
+    match ends {
+        None => td_string!(lang, seats.not_for_sale).to_owned(),
+        Some((from, to)) if from == to => format::money(lang, from),
+        Some((from, to)) => {
+            td_string!(lang, seats.price_range, from = format::money(lang, from), to = format::money(lang, to))
+        }
+    }
 }
 
 /// What a place is for, where [`place`] doesn't say it already.

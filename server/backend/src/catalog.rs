@@ -6,7 +6,8 @@ use crate::postgres::{catalog as rows, plans, publishing};
 use crate::redis::Keys;
 use domain::account::Session;
 use domain::catalog::{
-    EventCard, EventView, ListRow, ListSeat, ListSection, PerformanceRow, PerformanceView, PriceZone, SeatList,
+    EventCard, EventView, ListArea, ListRow, ListSeat, ListSection, PerformanceRow, PerformanceView, PriceZone,
+    SeatList, area_name,
 };
 use domain::hold::SeatState;
 use domain::queue::Phase;
@@ -18,9 +19,6 @@ use std::time::{Duration, Instant};
 
 /// How long a sale's settings are used before they are read again: an organizer's change shows within it.
 const SALE_FRESH: Duration = Duration::from_secs(1);
-/// Free places to stand that the list shows of one area: more than an account may hold, and few
-/// enough to be looked through. All of them are alike.
-const STANDING_SHOWN_MAX: usize = 48;
 
 /// A sale with the instant at which it was read.
 #[derive(Clone)]
@@ -41,7 +39,8 @@ pub(crate) struct Sale {
 pub(crate) struct PlanSeats {
     pub(crate) seats: Vec<plans::PlanSeatRow>,
     pub(crate) categories: Vec<String>,
-    /// Standing areas by the number of their row object: first and last seat of each stretch.
+    /// Standing areas by the number of their row object: first and last seat of each stretch. A stretch
+    /// is of one category.
     pub(crate) areas: HashMap<u32, Vec<(u32, u32)>>,
 }
 
@@ -51,7 +50,9 @@ impl PlanSeats {
         for (no, seat) in (0_u32..).zip(&seats).filter(|(_, seat)| seat.standing) {
             let stretches = areas.entry(u32::try_from(seat.row_no).unwrap_or(u32::MAX)).or_default();
             match stretches.last_mut() {
-                Some((_, last)) if *last + 1 == no => *last = no,
+                Some((first, last)) if *last + 1 == no && seats[*first as usize].category == seat.category => {
+                    *last = no
+                }
                 _ => stretches.push((no, no)),
             }
         }
@@ -72,6 +73,13 @@ impl Sale {
     /// What a seat costs now, or none when there is no such seat or it has no price.
     pub(crate) fn price(&self, seat: SeatNo) -> Option<Money> {
         self.view.zones.get(self.zone(seat)?)?.price
+    }
+
+    /// The stretches of a standing area that are for sale; none where there is no such area.
+    pub(crate) fn drawn_from(&self, area: u32) -> Option<Vec<(u32, u32)>> {
+        let stretches = self.seats.areas.get(&area)?;
+        // A stretch is of one category, and so has one price or none.
+        Some(stretches.iter().copied().filter(|(first, _)| self.price(SeatNo(*first)).is_some()).collect())
     }
 
     /// Where the sale stands at an instant.
@@ -339,7 +347,8 @@ impl Backend {
                 section.from_price = min_by(section.from_price, price, |a, b| a < b);
                 section.to_price = min_by(section.to_price, price, |a, b| a > b);
             }
-            if chosen == Some(seat.section_no) {
+            // Places to stand are all alike: they are told by area.
+            if chosen == Some(seat.section_no) && !seat.standing {
                 let item = ListSeat {
                     seat: number,
                     label: seat.label.clone(),
@@ -348,40 +357,42 @@ impl Backend {
                     accessible: seat.accessible,
                     kept: opened.contains(&no),
                 };
-                let same = |(no, row): &(i32, ListRow)| *no == seat.row_no && row.standing == seat.standing;
-                if !rows.last().is_some_and(same) {
-                    let row = ListRow { label: seat.row.clone(), seats: Vec::new(), free: 0, standing: seat.standing };
-                    rows.push((seat.row_no, row));
+                if rows.last().is_none_or(|(no, _)| *no != seat.row_no) {
+                    rows.push((seat.row_no, ListRow { label: seat.row.clone(), seats: Vec::new() }));
                 }
                 if let Some((_, row)) = rows.last_mut() {
-                    row.free += u32::from(item.available);
-                    // Of what is all alike, only what can be held is worth a line.
-                    if item.available || !row.standing {
-                        row.seats.push(item);
-                    }
+                    row.seats.push(item);
                 }
             }
         }
-        let spread = usize::try_from(self.now().0).unwrap_or(0);
-        let rows = rows.into_iter().map(|(_, mut row)| {
-            if row.standing {
-                row.seats = some_of(row.seats, STANDING_SHOWN_MAX, spread);
-            }
-            row
-        });
-        Ok(SeatList { sections, rows: rows.collect(), chosen })
+        let areas = list_areas(&sale, available);
+        Ok(SeatList { sections, rows: rows.into_iter().map(|(_, row)| row).collect(), areas, chosen })
     }
 }
 
-/// At most `most` neighbours from a list, beginning somewhere else for each `spread`: who asks at the
-/// same time is not to be shown, and to want, the same few.
-fn some_of<T>(mut list: Vec<T>, most: usize, spread: usize) -> Vec<T> {
-    if list.len() > most {
-        let start = spread % list.len();
-        list.rotate_left(start);
-        list.truncate(most);
-    }
-    list
+/// The standing areas that have places for sale, in the order of the plan.
+fn list_areas(sale: &Sale, available: impl Fn(usize) -> bool) -> Vec<ListArea> {
+    let listed = |area: &u32| list_area(sale, &available, *area);
+    let mut areas: Vec<ListArea> = sale.seats.areas.keys().filter_map(listed).collect();
+    areas.sort_unstable_by_key(|area| area.area);
+    areas
+}
+
+/// One standing area; none where nothing of it is for sale.
+fn list_area(sale: &Sale, available: impl Fn(usize) -> bool, area: u32) -> Option<ListArea> {
+    let stretches = sale.drawn_from(area)?;
+    let first = sale.seats.seats.get(stretches.first()?.0 as usize)?;
+    let prices = || stretches.iter().filter_map(|(first, _)| sale.price(SeatNo(*first)));
+    let places = stretches.iter().flat_map(|(first, last)| *first as usize..=*last as usize);
+    let free = places.filter(|place| available(*place)).count();
+    Some(ListArea {
+        area,
+        section: first.section_no,
+        name: area_name(&first.section, &first.row),
+        free: u32::try_from(free).unwrap_or(u32::MAX),
+        from_price: prices().min_by_key(|price| price.minor),
+        to_price: prices().max_by_key(|price| price.minor),
+    })
 }
 
 fn min_by(a: Option<Money>, b: Option<Money>, better: impl Fn(i64, i64) -> bool) -> Option<Money> {
@@ -395,11 +406,49 @@ fn min_by(a: Option<Money>, b: Option<Money>, better: impl Fn(i64, i64) -> bool)
 mod tests {
     use super::*;
 
+    fn place(row_no: i32, category: u8, standing: bool) -> plans::PlanSeatRow {
+        let text = String::new;
+        plans::PlanSeatRow {
+            section_no: 0,
+            section: text(),
+            row_no,
+            row: text(),
+            label: text(),
+            category,
+            accessible: false,
+            standing,
+        }
+    }
+
     #[test]
-    fn places_that_are_alike_are_shown_in_part_and_not_the_same_to_all() {
-        assert_eq!(some_of(vec![1, 2, 3], 3, 7), [1, 2, 3], "few are all shown, in order");
-        assert_eq!(some_of((0..10).collect(), 3, 8), [8, 9, 0]);
-        assert_ne!(some_of((0..10).collect(), 3, 1), some_of((0..10).collect::<Vec<i32>>(), 3, 2));
+    fn stretches_of_an_area_end_at_seats_other_areas_and_other_categories() {
+        let seats = [(1, 0, true), (1, 0, true), (2, 0, true), (1, 0, true), (1, 1, true), (1, 1, false), (1, 1, true)];
+        let seats = seats.map(|(row, category, standing)| place(row, category, standing)).to_vec();
+        let areas = PlanSeats::new(seats, Vec::new()).areas;
+        assert_eq!(areas[&1], [(0, 1), (3, 3), (4, 4), (6, 6)]);
+        assert_eq!((areas[&2].as_slice(), areas.len()), (&[(2, 2)][..], 2));
+    }
+
+    #[test]
+    fn every_place_is_in_exactly_one_stretch_of_its_area() {
+        // Every order of seven seats of two rows and two kinds.
+        for pattern in 0..4_u32.pow(7) {
+            let list: Vec<(i32, bool)> =
+                (0..7).map(|at| pattern >> (2 * at)).map(|bits| ((bits & 1).cast_signed(), bits & 2 == 2)).collect();
+            let seats: Vec<_> = list.iter().map(|(row, standing)| place(*row, 0, *standing)).collect();
+            let areas = PlanSeats::new(seats, Vec::new()).areas;
+            let mut drawn: Vec<(u32, i32)> = areas
+                .iter()
+                .flat_map(|(area, stretches)| {
+                    let row = i32::try_from(*area).unwrap();
+                    stretches.iter().flat_map(move |(first, last)| (*first..=*last).map(move |no| (no, row)))
+                })
+                .collect();
+            drawn.sort_unstable();
+            let wanted: Vec<(u32, i32)> =
+                (0..).zip(&list).filter(|(_, seat)| seat.1).map(|(no, seat)| (no, seat.0)).collect();
+            assert_eq!(drawn, wanted, "{list:?}");
+        }
     }
 
     #[test]

@@ -255,8 +255,11 @@ fn draws(sale: &Sale, request: &HoldRequest, id: OrderId) -> Result<Vec<AreaDraw
     request
         .areas
         .iter()
-        .map(|wish| match sale.seats.areas.get(&wish.area) {
-            Some(ranges) => Ok(AreaDraw { count: wish.count, start, ranges: ranges.clone() }),
+        .map(|wish| match sale.drawn_from(wish.area) {
+            Some(ranges) if ranges.is_empty() => {
+                refuse(Code::SeatNotForSale, format!("areas: area {} is not for sale", wish.area))
+            }
+            Some(ranges) => Ok(AreaDraw { count: wish.count, start, ranges }),
             None => {
                 refuse(Code::UnknownSeat, format!("areas: there is no standing area {} in this performance", wish.area))
             }
@@ -268,7 +271,7 @@ fn area_full(sale: &Sale, area: Option<u32>, left: u32) -> Refusal {
     let name = area
         .and_then(|area| sale.seats.areas.get(&area)?.first())
         .and_then(|(first, _)| sale.seats.seats.get(*first as usize))
-        .map_or_else(String::new, |seat| format!(" in {}", seat.section));
+        .map_or_else(String::new, |seat| format!(" in {}", domain::catalog::area_name(&seat.section, &seat.row)));
     let text = match left {
         0 => format!("no place is left{name}"),
         1 => format!("only one place is left{name}"),

@@ -89,6 +89,16 @@ const EVENINGS: &[Evening] = &[
         single_seat_rule: false,
     },
     Evening {
+        slug: "ground-swell",
+        title: "Ground Swell",
+        artist: "Kestrel & the Low Tide",
+        text: "Loud, close and standing: a pit before the stage, a floor behind it, and chairs around for those who would rather sit.",
+        cover: 3,
+        starts_in_days: 52,
+        opens_in_ms: -60_000,
+        single_seat_rule: false,
+    },
+    Evening {
         slug: "midnight-city",
         title: "Midnight City",
         artist: "The Paper Lanterns",
@@ -111,7 +121,7 @@ const EVENINGS: &[Evening] = &[
 ];
 
 impl Backend {
-    /// Makes the demo: two organizers with their people, two venues, three evenings. A second call
+    /// Makes the demo: two organizers with their people, three venues, four evenings. A second call
     /// finds what is there.
     ///
     /// # Errors
@@ -137,8 +147,11 @@ impl Backend {
         let stadium = self.store_plan(&member, real.plan, "Canvas Stadium", "Istanbul", ISTANBUL).await?;
         let arena =
             self.store_plan(&member, generate::arena(20_000, "StarArena"), "StarArena", "Berlin", BERLIN).await?;
+        let floor = generate::standing_arena(3_000, "Harbour Hall");
+        let hall = self.store_plan(&member, floor, "Harbour Hall", "Berlin", BERLIN).await?;
         let mut performances = Vec::new();
-        for (evening, place) in EVENINGS.iter().zip([(arena.id, BERLIN), (stadium.id, ISTANBUL), (arena.id, BERLIN)]) {
+        let places = [(arena.id, BERLIN), (hall.id, BERLIN), (stadium.id, ISTANBUL), (arena.id, BERLIN)];
+        for (evening, place) in EVENINGS.iter().zip(places) {
             performances.push(self.seed_evening(&member, evening, place).await?);
         }
         Ok(Demo { sign_ins, performances })

@@ -2,7 +2,7 @@
 
 use super::{print, tell};
 use crate::run::{ServerProcess, StoreAccess, TemporaryFolder};
-use crate::rush::{self, FanLogin, Report, RushConfig};
+use crate::rush::{self, FanLogin, Report, RushConfig, StandingArea};
 use anyhow::Context as _;
 use backend::{Backend, Config, SystemClock};
 use domain::PerformanceId;
@@ -100,7 +100,8 @@ async fn run_on(args: &RushArgs, mut config: Config, stores: &StoreAccess) -> an
 
 async fn drive(args: &RushArgs, backend: &Arc<Backend>, url: String) -> anyhow::Result<Report> {
     tell(&format!("seeding {} fans and {} seats", args.fans, args.seats));
-    let plan = generate::arena(args.seats, "Rush Arena");
+    let plan = generate::standing_arena(args.seats, "Rush Arena");
+    let areas = StandingArea::of(&plan);
     let performance: PerformanceId = backend
         .seed_sale(plan, "Rush Arena", |sale| {
             sale.shoppers_max = args.shoppers_max;
@@ -114,6 +115,7 @@ async fn drive(args: &RushArgs, backend: &Arc<Backend>, url: String) -> anyhow::
     let mut config = RushConfig::new(url, performance, fans, args.seats);
     config.max_shoppers = args.shoppers_max;
     config.limit = 4;
+    config.areas = areas;
     config.join_seconds = args.join_seconds;
     config.duration_limit = Duration::from_secs(args.limit_s);
     config.seed = args.seed;

@@ -122,6 +122,9 @@ pub(super) enum Kind {
         #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32)
             .range(i64::from(generate::MIN_ARENA_SEATS)..=i64::from(generate::MAX_ARENA_SEATS)))]
         seats: u32,
+        /// Places to stand instead of chairs before the stage
+        #[arg(long)]
+        standing: bool,
         /// Name of the plan
         #[arg(long, default_value = "Arena")]
         name: String,
@@ -154,8 +157,8 @@ pub(super) async fn run(command: VenueCommand) -> anyhow::Result<ExitCode> {
             })
             .await
         }
-        VenueCommand::Generate { kind: Kind::Arena { seats, name, output } } => {
-            let plan = generate::arena(seats, &name);
+        VenueCommand::Generate { kind: Kind::Arena { seats, standing, name, output } } => {
+            let plan = if standing { generate::standing_arena(seats, &name) } else { generate::arena(seats, &name) };
             write(output.as_deref(), &pretix::export(&plan))?;
             tell(&summary(&plan));
             Ok(ExitCode::SUCCESS)

@@ -11,6 +11,8 @@ use super::Shares;
 const LEAVES_AFTER_MAX_MS: u64 = 8_000;
 /// One of so many fans wants as many seats as allowed (up to [`SEATS_WANTED_MAX`]); the others one or two.
 const GROUP_ONE_IN: u32 = 10;
+/// One of so many fans would rather stand.
+const STANDS_ONE_IN: u32 = 4;
 /// Most seats that a fan goes for.
 const SEATS_WANTED_MAX: u32 = 4;
 
@@ -39,6 +41,8 @@ pub(super) struct Habits {
     pub(super) wish: Wish,
     /// Tries a card first that is declined.
     pub(super) declined_first: bool,
+    /// Would rather stand, where there are places to stand.
+    pub(super) stands: bool,
 }
 
 impl Habits {
@@ -58,6 +62,7 @@ impl Habits {
         };
         let group = dice.random_range(0..GROUP_ONE_IN) == 0;
         let wanted = if group { SEATS_WANTED_MAX } else { dice.random_range(1..=2u32) }.min(limit).max(1);
+        let stands = dice.random_range(0..STANDS_ONE_IN) == 0;
         let leaves_after_ms = dice.random_range(0..=LEAVES_AFTER_MAX_MS);
         Self {
             leaves_after: leaves.then_some(Duration::from_millis(leaves_after_ms)),
@@ -67,6 +72,7 @@ impl Habits {
             wanted: usize::try_from(wanted).unwrap_or(1),
             wish,
             declined_first,
+            stands,
         }
     }
 }

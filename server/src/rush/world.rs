@@ -15,12 +15,12 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
 use super::RushConfig;
-use super::Shares;
 use super::board::Board;
 use super::clock::Clock;
 use super::http::{Cookies, Fault, Line, Target, has_source_addresses};
 use super::journal::Outcome;
 use super::watch::{Door, SocketLog, View, follow};
+use super::{Shares, StandingArea};
 
 /// By how much the end of a lease or of a visit is put forward before it is judged: covers the doubt
 /// about the server's clock.
@@ -68,6 +68,7 @@ pub(super) struct World {
     pub(super) status_path: String,
     socket_path: String,
     pub(super) limit: u32,
+    pub(super) areas: Vec<StandingArea>,
     pub(super) shares: Shares,
     pub(super) queue_only: bool,
     pub(super) think_ms: u64,
@@ -102,6 +103,7 @@ impl World {
             status_path: format!("/api/performances/{}/queue/status", config.performance),
             socket_path: format!("/ws/performances/{}", config.performance),
             limit: config.limit.max(1),
+            areas: config.areas.clone(),
             shares: config.shares.clone(),
             queue_only: config.queue_only,
             think_ms: u64::try_from(config.think_max.as_millis()).unwrap_or(u64::MAX),
@@ -119,6 +121,11 @@ impl World {
             sockets_max: config.sockets_max,
             target,
         })
+    }
+
+    /// Whether a seat is a place to stand, which is drawn by the server and not chosen.
+    pub(super) fn is_standing(&self, seat: u32) -> bool {
+        self.areas.iter().any(|area| area.places.contains(&seat))
     }
 
     /// The places for open connections.

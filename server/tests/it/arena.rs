@@ -26,7 +26,7 @@ pub(crate) use provider::Provider;
 use backend::embedded::Stores;
 use backend::{Backend, Config, SystemClock, Workers};
 use cluster::Cluster;
-use domain::venue::generate;
+use domain::venue::{Plan, generate};
 use domain::{Millis, OrderId, PerformanceId, SeatNo};
 use process::Server;
 use sqlx::PgPool;
@@ -42,6 +42,8 @@ pub(crate) const SOON: Duration = Duration::from_secs(15);
 #[derive(Clone, Debug)]
 pub(crate) struct Setup {
     pub(crate) seats: u32,
+    /// A house of the test's own instead of the generated one.
+    pub(crate) plan: Option<Plan>,
     pub(crate) seat_limit: u32,
     pub(crate) hold_ttl_ms: i64,
     pub(crate) shoppers_max: u32,
@@ -55,6 +57,7 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             seats: generate::MIN_ARENA_SEATS,
+            plan: None,
             seat_limit: 4,
             hold_ttl_ms: 120_000,
             shoppers_max: 2_000,
@@ -167,7 +170,7 @@ impl Arena {
             .collect();
         let config = Config::read(|name| settings.get(name).cloned()).unwrap();
         let backend = Backend::connect(config, &database, &redis, Arc::new(SystemClock)).await.unwrap();
-        let plan = generate::arena(setup.seats, "House");
+        let plan = setup.plan.clone().unwrap_or_else(|| generate::arena(setup.seats, "House"));
         let performance = seed(&backend, plan, setup).await;
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap();
         let pg = PgPool::connect(&database).await.unwrap();
@@ -343,7 +346,7 @@ impl Arena {
     }
 }
 
-async fn seed(backend: &Arc<Backend>, plan: domain::venue::Plan, setup: &Setup) -> PerformanceId {
+async fn seed(backend: &Arc<Backend>, plan: Plan, setup: &Setup) -> PerformanceId {
     let name = plan.name.clone();
     backend
         .seed_sale(plan, &name, |sale| {

@@ -41,6 +41,7 @@ mod purchase;
 mod queue;
 mod roles;
 mod selling;
+mod standing;
 mod stock;
 mod storm;
 mod timers;

@@ -55,13 +55,24 @@ enum Level {
 /// outside [`MIN_ARENA_SEATS`]..=[`MAX_ARENA_SEATS`] count as the nearer of the two.
 #[must_use]
 pub fn arena(seats: u32, name: &str) -> Plan {
+    build(seats, name, false)
+}
+
+/// The same house with places to stand where [`arena`] has chairs before the stage: a pit at the front, and
+/// the floor behind it where the house is large enough for both. Exactly `seats` places and seats.
+#[must_use]
+pub fn standing_arena(seats: u32, name: &str) -> Plan {
+    build(seats, name, true)
+}
+
+fn build(seats: u32, name: &str, standing: bool) -> Plan {
     let seats = seats.clamp(MIN_ARENA_SEATS, MAX_ARENA_SEATS);
     // The widest moat never decides alone: the best-filled last row does, the narrower moat on a tie.
     let house = (0..VARIANTS)
         .map(|variant| House::plan(seats, f64::from(variant)))
         .reduce(|best, next| if next.bowl.last_row_fill() > best.bowl.last_row_fill() + 1e-9 { next } else { best })
         .expect("there is at least one variant");
-    house.draw(name)
+    house.draw(name, standing)
 }
 
 /// A house whose measures are settled and whose seats are counted, not yet drawn.
@@ -78,8 +89,8 @@ impl House {
         Self { floor, bowl }
     }
 
-    fn draw(&self, name: &str) -> Plan {
-        let mut sections = self.floor.sections();
+    fn draw(&self, name: &str, standing: bool) -> Plan {
+        let mut sections = if standing { self.floor.pits() } else { self.floor.sections() };
         sections.extend(self.bowl.sections());
         let areas = scenery::areas(&self.floor, &self.bowl);
         let bounds = bounds(&sections, &self.bowl).grown(MARGIN);

@@ -2,9 +2,12 @@
 
 use crate::error::AppError;
 use domain::catalog::{self, PerformanceView};
+#[cfg(feature = "ssr")]
+use domain::hold::HoldWish;
 use domain::hold::{Held, Picked};
 use domain::{OrderId, PerformanceId, SeatNo};
 use leptos::prelude::*;
+use std::collections::BTreeMap;
 
 /// A performance with its prices and the name of its map.
 #[server(endpoint = "performance")]
@@ -25,27 +28,34 @@ pub async fn seat_list(
     section: Option<u16>,
 ) -> Result<catalog::SeatList, AppError> {
     use crate::context;
-    let session = context::session().ok();
+    let session = context::caller().and_then(|caller| caller.session);
     Ok(context::backend()?.seat_list_for(session.as_ref(), id, section).await?)
 }
 
-/// Holds seats, all or none. The same key and seats again give the same hold.
+/// Holds seats and places of standing areas, all or none. The same key and wish again give the same hold.
 #[server(endpoint = "hold")]
 pub async fn hold(
     /// Which performance.
     performance: PerformanceId,
     /// Seat numbers, separated by commas.
+    #[server(default)]
     seats: String,
-    /// The idempotency key of this set of seats.
+    /// Places to be drawn from standing areas: `area:count`, separated by commas.
+    #[server(default)]
+    areas: String,
+    /// The idempotency key of this wish.
     key: String,
 ) -> Result<Held, AppError> {
     use domain::Code;
-    let seats = domain::ids::parse_seats(&seats)
-        .map_err(|part| AppError::new(Code::InvalidInput, format!("seats: `{part}` is not a seat number")))?;
-    hold_seats(performance, seats, &key).await
+    let invalid = |message: String| AppError::new(Code::InvalidInput, message);
+    let seats =
+        domain::ids::parse_seats(&seats).map_err(|part| invalid(format!("seats: `{part}` is not a seat number")))?;
+    let areas = domain::hold::parse_areas(&areas)
+        .map_err(|part| invalid(format!("areas: `{part}` is not an area and a count, like 12:2")))?;
+    hold_wish(performance, HoldWish { seats, areas }, &key).await
 }
 
-/// The form of the list: `seats[]` once for each checked box.
+/// The form of the list: `seats[]` once for each checked box, `areas[12]` the count for area 12.
 #[server(endpoint = "hold-list")]
 pub async fn hold_list(
     /// Which performance.
@@ -54,8 +64,14 @@ pub async fn hold_list(
     key: String,
     /// The checked seats; absent when none is.
     seats: Option<Vec<SeatNo>>,
+    /// The number fields by area; an empty field counts as 0.
+    areas: Option<BTreeMap<String, String>>,
 ) -> Result<Held, AppError> {
-    hold_seats(performance, seats.unwrap_or_default(), &key).await
+    use domain::Code;
+    let areas = domain::hold::typed_areas(&areas.unwrap_or_default()).map_err(|field| {
+        AppError::new(Code::InvalidInput, format!("areas[{field}]: a number of places is expected"))
+    })?;
+    hold_wish(performance, HoldWish { seats: seats.unwrap_or_default(), areas }, &key).await
 }
 
 /// Finds and holds the best seats that are left. The same key and wish again give the same hold.
@@ -113,11 +129,11 @@ pub async fn my_hold(
 
 /// One hold, whichever way it was asked for; the pass comes from its cookie.
 #[cfg(feature = "ssr")]
-async fn hold_seats(performance: PerformanceId, seats: Vec<SeatNo>, key: &str) -> Result<Held, AppError> {
+async fn hold_wish(performance: PerformanceId, wish: HoldWish, key: &str) -> Result<Held, AppError> {
     use crate::context;
     let (backend, session) = (context::backend()?, context::session()?);
     let pass = context::cookie(&backend.cookie_name(&context::pass_cookie(performance)));
-    let held = backend.hold(&session, pass.as_deref(), performance, seats, key).await?;
+    let held = backend.hold(&session, pass.as_deref(), performance, wish, key).await?;
     context::redirect_form(&format!("/orders/{}", held.order));
     Ok(held)
 }

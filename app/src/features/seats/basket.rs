@@ -1,18 +1,20 @@
 //! The basket beside the map: chosen seats with prices and total, the one next step, and the open
 //! hold with its countdown.
 
-use super::model::Notice;
+use super::model::{Notice, Selection};
 use super::pick::Picker;
 use super::room::Room;
 use super::words;
 use crate::clock::use_clock;
 use crate::format;
 use crate::i18n::td_string;
+use crate::seatmap::words as map_words;
 use domain::hold::Held;
 use domain::{Money, SeatNo};
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::use_navigate;
+use std::collections::BTreeMap;
 
 /// From here on the end of a hold is announced.
 const ENDING_SECONDS: i64 = 60;
@@ -45,7 +47,7 @@ pub fn Basket(
 fn NoticeLine(room: Room) -> impl IntoView {
     let line = move || {
         room.notice.get().map(|notice| {
-            let text = words::notice(room.lang, &notice, room.limit, |seat| room.seat_label(seat));
+            let text = words::notice(room.lang, &notice, room.limit, &room);
             let link = match &notice {
                 Notice::PassRequired => {
                     Some((format!("/performances/{}/queue", room.performance), td_string!(room.lang, seats.to_queue)))
@@ -84,7 +86,7 @@ fn NoticeLine(room: Room) -> impl IntoView {
 fn Chosen(room: Room) -> impl IntoView {
     let lang = room.lang;
     let navigate = use_navigate();
-    let count = move || room.selection.with(|selection| selection.seats().len());
+    let count = move || room.selection.with(Selection::places);
     let hold = move |_| {
         let navigate = navigate.clone();
         room.hold(move |path| navigate(path, NavigateOptions::default()));
@@ -109,10 +111,15 @@ fn Chosen(room: Room) -> impl IntoView {
                 <For each=move || room.selection.with(|s| s.seats().to_vec()) key=|seat| *seat let:seat>
                     <ChosenSeat room seat/>
                 </For>
+                <For each=move || room.selection.with(chosen_areas) key=|area| *area let:area>
+                    <ChosenArea room area/>
+                </For>
             </ul>
             <p class="basket-total">
                 <span>{td_string!(lang, seats.basket_total)}</span>
-                <span data-testid="basket-total">{move || total(room).map(|sum| format::money(lang, sum))}</span>
+                <span data-testid="basket-total">
+                    {move || total(room).map(|sums| map_words::prices(lang, Some(sums)))}
+                </span>
             </p>
         </Show>
         <button
@@ -137,15 +144,26 @@ fn price_of(room: Room, seat: SeatNo) -> Option<Money> {
     room.scene.zones.with_value(|zones| zones.of_category(category).and_then(|zone| zone.price))
 }
 
-/// The sum of what is chosen.
-fn total(room: Room) -> Option<Money> {
+fn chosen_areas(selection: &Selection) -> Vec<u32> {
+    selection.areas().iter().map(|wish| wish.area).collect()
+}
+
+/// The least and the most that the chosen seats and places will cost: another sum only where an area has
+/// places of several prices.
+fn total(room: Room) -> Option<(Money, Money)> {
+    let add = |sum: (Money, Money), more: (Money, Money)| {
+        (sum.0.checked_add(more.0).unwrap_or(sum.0), sum.1.checked_add(more.1).unwrap_or(sum.1))
+    };
     room.selection.with(|selection| {
-        selection
-            .seats()
-            .iter()
-            .filter_map(|seat| price_of(room, *seat))
-            .reduce(|sum, price| sum.checked_add(price).unwrap_or(sum))
+        let seats = selection.seats().iter().filter_map(|seat| price_of(room, *seat)).map(|price| (price, price));
+        let areas = selection.areas().iter().filter_map(|wish| times(room.area_prices(wish.area)?, wish.count));
+        seats.chain(areas).reduce(add)
     })
+}
+
+/// So many places at these prices.
+fn times(prices: (Money, Money), count: u32) -> Option<(Money, Money)> {
+    Some((prices.0.checked_times(count)?, prices.1.checked_times(count)?))
 }
 
 /// One chosen seat.
@@ -165,6 +183,73 @@ fn ChosenSeat(room: Room, seat: SeatNo) -> impl IntoView {
     .into_any()
 }
 
+/// The chosen places of one standing area, with the stepper that says how many.
+#[component]
+fn ChosenArea(room: Room, area: u32) -> impl IntoView {
+    let lang = room.lang;
+    let name = room.area_name(area);
+    let count = move || room.selection.with(|selection| selection.count_in(area));
+    let more = NodeRef::<leptos::html::Button>::new();
+    Effect::new(move |_| {
+        if let (true, Some(button)) = (room.asked.get() == Some(area), more.get()) {
+            // Fails where the element can't have the focus; then it stays on the map.
+            drop(button.focus());
+            room.asked.set(None);
+        }
+    });
+    let price = move || {
+        let sums = times(room.area_prices(area)?, count())?;
+        Some(map_words::prices(lang, Some(sums)))
+    };
+    let (fewer_name, more_name) =
+        (td_string!(lang, seats.area_fewer, area = &name), td_string!(lang, seats.area_more, area = &name));
+    let label = move || td_string!(lang, seats.area_count, count = count(), area = &name);
+    view! {
+        <li class="basket-area" data-testid="basket-area" data-area=area.to_string()>
+            <span class="basket-place" role="status" data-testid="area-count">{label}</span>
+            <span>{price}</span>
+            <button
+                type="button"
+                aria-label=fewer_name
+                data-testid="area-fewer"
+                disabled=move || room.busy.get()
+                on:click=move |_| room.want(area, count().saturating_sub(1))
+            >
+                <svg viewBox="0 0 16 16" aria-hidden="true"><path d="M3 8h10"/></svg>
+            </button>
+            <button
+                type="button"
+                node_ref=more
+                aria-label=more_name
+                data-testid="area-more"
+                disabled=move || room.busy.get()
+                on:click=move |_| room.want(area, count().saturating_add(1))
+            >
+                <svg viewBox="0 0 16 16" aria-hidden="true"><path d="M3 8h10M8 3v10"/></svg>
+            </button>
+        </li>
+    }
+    .into_any()
+}
+
+/// The places of a hold in words, one line each: seats one by one, standing places by area.
+fn held_lines(room: Room, held: &[SeatNo]) -> Vec<String> {
+    let mut areas: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut lines = Vec::new();
+    for seat in held {
+        match room.with_house(|house| house.chart().pit_of(*seat).map(|pit| pit.area)).flatten() {
+            Some(area) => *areas.entry(area).or_default() += 1,
+            None => lines.push(room.place(*seat)),
+        }
+    }
+    lines.extend(
+        areas
+            .into_iter()
+            .map(|(area, count)| td_string!(room.lang, seats.area_count, count = count, area = room.area_name(area))),
+    );
+    lines
+}
+
 /// The open hold: how long it stands, and what can be done with it.
 #[component]
 fn OwnHold(room: Room, held: Held) -> impl IntoView {
@@ -176,20 +261,13 @@ fn OwnHold(room: Room, held: Held) -> impl IntoView {
         move || left().filter(|seconds| *seconds <= ENDING_SECONDS).map(|_| td_string!(lang, seats.own_ending));
     // Read out once, not every second: the memo changes at the last minute only.
     let ending = Memo::new(move |_| ending());
-    let seats = held
-        .seats
-        .iter()
-        .map(|seat| {
-            let seat = *seat;
-            view! {
-                <li>
-                    <span class="basket-place">
-                        {move || { room.scene.version.track(); room.place(seat) }}
-                    </span>
-                </li>
-            }
-        })
-        .collect_view();
+    let places = move || {
+        room.scene.version.track();
+        held_lines(room, &held.seats)
+            .into_iter()
+            .map(|line| view! { <li><span class="basket-place">{line}</span></li> })
+            .collect_view()
+    };
     view! {
         <div class="own-hold" data-testid="own-hold">
             <div class="basket-head">
@@ -200,7 +278,7 @@ fn OwnHold(room: Room, held: Held) -> impl IntoView {
                 {move || left().map(|seconds| td_string!(lang, seats.own_left, time = format::short_clock(seconds)))}
             </p>
             <p class="visually-hidden" role="status">{ending}</p>
-            <ul class="basket-seats">{seats}</ul>
+            <ul class="basket-seats">{places}</ul>
             <div class="own-actions">
                 <a class="button button-accent" href=format!("/orders/{}", held.order) data-testid="to-checkout">
                     {td_string!(lang, seats.own_checkout)}

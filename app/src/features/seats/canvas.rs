@@ -4,6 +4,7 @@ use super::room::Room;
 use crate::format;
 use crate::i18n::td_string;
 use crate::seatmap::canvas::Floor;
+use crate::seatmap::chart::Pit;
 use crate::seatmap::house::House;
 use crate::seatmap::legend::Legend;
 use crate::seatmap::picking::Mode;
@@ -27,7 +28,8 @@ pub fn HouseMap(
     let host = Host {
         scene: room.scene,
         meant: Callback::new(move |meant| match meant {
-            Meant::Seat(seat) | Meant::Pressed(seat) => room.toggle(seat),
+            Meant::Seat(seat) => room.mean(seat, false),
+            Meant::Pressed(seat) => room.mean(seat, true),
             // Nothing else is meant where one chooses seat by seat.
             Meant::Block(_) | Meant::Seats { .. } | Meant::Row | Meant::Section => {}
         }),
@@ -51,8 +53,11 @@ pub fn HouseMap(
     .into_any()
 }
 
-/// Place, price and state of a seat.
+/// Place, price and state of a seat; of a standing area, how many places are free.
 fn seat_lines(room: Room, seat: SeatNo) -> [String; 2] {
+    if let Some(lines) = room.with_house(|house| pit_lines(room, house, house.chart().pit_of(seat)?)).flatten() {
+        return lines;
+    }
     let details = room.with_house(|house| {
         let chart = house.chart();
         let price = room.scene.zones.with_value(|zones| {
@@ -81,8 +86,22 @@ fn Announcement(room: Room) -> impl IntoView {
     view! { <p class="visually-hidden" aria-live="polite" data-testid="announcement">{text}</p> }.into_any()
 }
 
+/// Name, price and free places of a standing area.
+fn pit_lines(room: Room, house: &House, pit: &Pit) -> Option<[String; 2]> {
+    let name = td_string!(room.lang, seats.area_name, area = &pit.name);
+    let free = house.free_in(pit);
+    if free == 0 {
+        return Some([name, td_string!(room.lang, seats.section_none).to_owned()]);
+    }
+    let price = words::prices(room.lang, room.prices_in(house, pit.area));
+    Some([name, td_string!(room.lang, seats.list_area_facts, price = price, count = format::number(free))])
+}
+
 /// Name, free seats and prices of a section.
 fn block_lines(room: Room, house: &House, index: usize) -> Option<[String; 2]> {
+    if let Some(pit) = house.chart().pit_of_block(index) {
+        return pit_lines(room, house, pit);
+    }
     let (block, tally) = (house.chart().blocks().get(index)?, house.tallies().get(index)?);
     let name = td_string!(room.lang, seats.section_name, section = &block.name);
     if tally.free == 0 {
@@ -98,16 +117,10 @@ fn block_lines(room: Room, house: &House, index: usize) -> Option<[String; 2]> {
             .filter_map(|(zone, _)| zone.price)
             .collect()
     });
-    let range = match (prices.last(), prices.first()) {
-        (Some(from), Some(to)) if from != to => td_string!(
-            room.lang,
-            seats.price_range,
-            from = format::money(room.lang, *from),
-            to = format::money(room.lang, *to)
-        ),
-        (Some(price), _) => format::money(room.lang, *price),
-        (None, _) => return Some([name, free]),
-    };
+    if prices.is_empty() {
+        return Some([name, free]);
+    }
+    let range = words::prices(room.lang, prices.last().copied().zip(prices.first().copied()));
     Some([name, format!("{free}{}{range}", words::comma(room.lang))])
 }
 

@@ -12,7 +12,7 @@ pub async fn seat_openings(
     performance: PerformanceId,
 ) -> Result<Openings, AppError> {
     use crate::context;
-    let session = context::session().ok();
+    let session = context::caller().and_then(|caller| caller.session);
     Ok(context::backend()?.openings(session.as_ref(), performance).await?)
 }
 

@@ -1,8 +1,9 @@
 //! The list alternative to the map: rendered by the server, usable by keyboard, by ear, and without
 //! JavaScript.
 //!
-//! One form holds the checked seats. Its idempotency key is part of the page's data, so that sending
-//! it twice makes one hold, and both sides render the same HTML.
+//! One form holds the checked seats, and for each standing area a number of places. Its idempotency key
+//! is part of the page's data, so that sending it twice makes one hold, and both sides render the same
+//! HTML.
 
 use super::api::{self, HoldList};
 use super::kept::Kept;
@@ -20,7 +21,7 @@ use crate::lang::lang;
 use crate::seatmap::words as map_words;
 use crate::seatmap::zones::Zones;
 use domain::allocation::Openings;
-use domain::catalog::{ListRow, ListSeat, ListSection, PerformanceView, SeatList};
+use domain::catalog::{ListArea, ListRow, ListSeat, ListSection, PerformanceView, SeatList};
 use domain::{Code, PerformanceId, SeatNo};
 use leptos::prelude::*;
 use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
@@ -109,7 +110,11 @@ fn List(data: ListData, opened: Callback<()>) -> impl IntoView {
                         |name| td_string!(lang, seats.section_name, section = name),
                     )}
                 </h2>
-                {chosen.map(|_| view! { <Rows view rows=list.rows key/> })}
+                {chosen
+                    .map(|section| {
+                        let areas = list.areas.into_iter().filter(|area| area.section == section).collect();
+                        view! { <Rows view rows=list.rows areas key/> }
+                    })}
             </section>
         </div>
     }
@@ -147,9 +152,9 @@ fn SectionLink(section: ListSection, chosen: Option<u16>) -> impl IntoView {
     .into_any()
 }
 
-/// The chosen section's free seats in one form.
+/// The chosen section's free seats and standing areas in one form.
 #[component]
-fn Rows(view: PerformanceView, rows: Vec<ListRow>, key: String) -> impl IntoView {
+fn Rows(view: PerformanceView, rows: Vec<ListRow>, areas: Vec<ListArea>, key: String) -> impl IntoView {
     let lang = lang();
     let hold = ServerAction::<HoldList>::new();
     let navigate = use_navigate();
@@ -166,23 +171,27 @@ fn Rows(view: PerformanceView, rows: Vec<ListRow>, key: String) -> impl IntoView
         })
         .filter(|row| !row.seats.is_empty())
         .collect();
-    let label = |row: &ListRow, seat: &ListSeat| (!row.standing).then(|| seat.label.clone());
-    let labels: Vec<(SeatNo, Option<String>)> =
-        rows.iter().flat_map(|row| row.seats.iter().map(move |seat| (seat.seat, label(row, seat)))).collect();
+    let names = Listed {
+        seats: rows.iter().flat_map(|row| &row.seats).map(|seat| (seat.seat, seat.label.clone())).collect(),
+        areas: areas.iter().map(|area| (area.area, area.name.clone())).collect(),
+    };
     let zones = Zones::of(&view.zones);
     let (id, limit) = (view.id, view.limit);
     let refusal = move || {
         let error = hold.value().get()?.err()?;
-        Some(view! { <HoldRefused error performance=id limit labels=labels.clone()/> })
+        Some(view! { <HoldRefused error performance=id limit names=names.clone()/> })
     };
-    let body = if rows.is_empty() {
+    let areas: Vec<ListArea> = areas.into_iter().filter(|area| area.free > 0).collect();
+    let body = if rows.is_empty() && areas.is_empty() {
         view! { <p>{td_string!(lang, seats.list_section_full)}</p> }.into_any()
     } else {
+        let areas = areas.into_iter().map(|area| view! { <Area area limit/> }).collect_view();
         let fieldsets = rows.into_iter().map(|row| view! { <Row row zones=zones.clone()/> }).collect_view();
         view! {
             <ActionForm action=hold attr:class="seatlist-rows" attr:data-testid="hold-form">
                 <input type="hidden" name="performance" value=id.to_string()/>
                 <input type="hidden" name="key" value=key/>
+                {areas}
                 {fieldsets}
                 <div class="seatlist-hold">
                     <button class="button button-accent" type="submit" data-testid="hold" disabled=move || hold.pending().get()>
@@ -201,25 +210,42 @@ fn Rows(view: PerformanceView, rows: Vec<ListRow>, key: String) -> impl IntoView
     .into_any()
 }
 
-/// One row's seats, or some of the places to stand in an area: a group of checkboxes.
+/// One standing area: how many of its places are wanted.
+#[component]
+fn Area(area: ListArea, limit: u32) -> impl IntoView {
+    let lang = lang();
+    let price = map_words::prices(lang, area.from_price.zip(area.to_price));
+    let id = format!("area-{}", area.area);
+    let facts = format!("{id}-facts");
+    view! {
+        <p class="seatlist-area" data-testid="area" data-area=area.area.to_string()>
+            <label for=id.clone()>{td_string!(lang, seats.list_area, area = &area.name)}</label>
+            <input
+                type="number"
+                inputmode="numeric"
+                id=id
+                name=format!("areas[{}]", area.area)
+                min="0"
+                max=limit.min(area.free).to_string()
+                value="0"
+                aria-describedby=facts.clone()
+            />
+            <span id=facts>
+                {td_string!(lang, seats.list_area_facts, price = price, count = format::number(area.free))}
+            </span>
+        </p>
+    }
+    .into_any()
+}
+
+/// One row's seats: a group of checkboxes.
 #[component]
 fn Row(row: ListRow, zones: Zones) -> impl IntoView {
     let lang = lang();
-    let free = format::number(row.free);
-    let more = (row.seats.len() < row.free as usize).then(|| {
-        let note = td_string!(lang, seats.list_standing_more, shown = row.seats.len(), count = &free);
-        view! { <p>{note}</p> }
-    });
-    let (legend, testid) = if row.standing {
-        (td_string!(lang, seats.list_standing, count = &free), "standing")
-    } else {
-        (td_string!(lang, seats.list_row, row = &row.label), "row")
-    };
     let seats = row.seats.iter().map(|seat| seat_box(lang, &row, seat, &zones)).collect_view();
     view! {
-        <fieldset data-testid=testid>
-            <legend>{legend}</legend>
-            {more}
+        <fieldset data-testid="row">
+            <legend>{td_string!(lang, seats.list_row, row = &row.label)}</legend>
             <div class="seatlist-row">{seats}</div>
         </fieldset>
     }
@@ -228,9 +254,7 @@ fn Row(row: ListRow, zones: Zones) -> impl IntoView {
 
 fn seat_box(lang: Locale, row: &ListRow, seat: &ListSeat, zones: &Zones) -> impl IntoView + use<> {
     let price = map_words::price(lang, zones.of_category(seat.category));
-    let mut name = if row.standing {
-        td_string!(lang, seats.list_standing_place, number = &seat.label, price = &price)
-    } else if row.label.is_empty() {
+    let mut name = if row.label.is_empty() {
         td_string!(lang, seats.list_seat_no_row, seat = &seat.label, price = &price)
     } else {
         td_string!(lang, seats.list_seat, row = &row.label, seat = &seat.label, price = &price)
@@ -252,14 +276,26 @@ fn seat_box(lang: Locale, row: &ListRow, seat: &ListSeat, zones: &Zones) -> impl
     }
 }
 
+/// The names of what the page lists.
+#[derive(Clone, Debug, Default)]
+pub struct Listed {
+    seats: Vec<(SeatNo, String)>,
+    areas: Vec<(u32, String)>,
+}
+
+impl words::Names for Listed {
+    fn seat(&self, seat: SeatNo) -> String {
+        self.seats.iter().find(|(no, _)| *no == seat).map_or_else(|| seat.to_string(), |(_, label)| label.clone())
+    }
+
+    fn area(&self, area: u32) -> String {
+        self.areas.iter().find(|(no, _)| *no == area).map_or_else(|| area.to_string(), |(_, name)| name.clone())
+    }
+}
+
 /// Why nothing was held, and what to do.
 #[component]
-pub(super) fn HoldRefused(
-    error: AppError,
-    performance: PerformanceId,
-    limit: u32,
-    labels: Vec<(SeatNo, Option<String>)>,
-) -> impl IntoView {
+pub(super) fn HoldRefused(error: AppError, performance: PerformanceId, limit: u32, names: Listed) -> impl IntoView {
     let lang = lang();
     let code = error.code();
     let notice = match code {
@@ -271,15 +307,15 @@ pub(super) fn HoldRefused(
         Code::SignInRequired => Notice::SignInRequired,
         _ => Notice::Refused(error.0),
     };
-    let label = |seat: SeatNo| {
-        labels.iter().find(|(no, _)| *no == seat).map_or_else(|| Some(seat.to_string()), |(_, label)| label.clone())
-    };
     let text = match &notice {
+        Notice::Refused(refusal) if refusal.code == Code::InvalidInput && refusal.message.starts_with("areas[") => {
+            td_string!(lang, seats.list_bad_count).to_owned()
+        }
         // The page itself sends everything else.
         Notice::Refused(refusal) if refusal.code == Code::InvalidInput && refusal.message.starts_with("seats:") => {
             td_string!(lang, seats.list_choose_seat).to_owned()
         }
-        notice => words::notice(lang, notice, limit, label),
+        notice => words::notice(lang, notice, limit, &names),
     };
     let link = match &notice {
         Notice::PassRequired => Some((format!("/performances/{performance}/queue"), td_string!(lang, seats.to_queue))),

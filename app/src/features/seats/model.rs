@@ -3,10 +3,11 @@
 //! Owns the selection, its idempotency key, and the reasons told to the fan. It does not own the
 //! live map ([`domain::live::LiveMap`]) nor any wording.
 //!
-//! **Invariant: the key belongs to exactly one set of seats.** The same set repeats its key, so that
-//! a repeated request means the same hold; any change of the set drops it.
+//! **Invariant: the key belongs to exactly one choice**: a set of seats, and a number of places for each
+//! standing area. The same choice repeats its key, so that a repeated request means the same hold; any
+//! change of it drops the key.
 
-use domain::hold::SeatState;
+use domain::hold::{AreaWish, SeatState};
 use domain::venue::best::Seating;
 use domain::{Code, Refusal, SeatNo};
 
@@ -19,6 +20,13 @@ pub enum Notice {
         lost: Vec<SeatNo>,
         /// Still chosen.
         kept: Vec<SeatNo>,
+    },
+    /// Fewer places are left in a standing area than were chosen, or are wanted.
+    AreaShort {
+        /// The area.
+        area: u32,
+        /// How many are left.
+        left: u32,
     },
     /// As many seats are chosen as one account may have.
     LimitReached,
@@ -50,10 +58,12 @@ pub enum Notice {
     Refused(Refusal),
 }
 
-/// The chosen seats, in the order of choosing.
+/// The chosen seats and places, in the order of choosing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     seats: Vec<SeatNo>,
+    /// Never with a count of 0, each area once.
+    areas: Vec<AreaWish>,
     key: Option<String>,
 }
 
@@ -61,6 +71,27 @@ impl Selection {
     /// The seats, in the order of choosing.
     pub fn seats(&self) -> &[SeatNo] {
         &self.seats
+    }
+
+    /// The standing areas, in the order of choosing.
+    pub fn areas(&self) -> &[AreaWish] {
+        &self.areas
+    }
+
+    /// How many places of a standing area are chosen.
+    pub fn count_in(&self, area: u32) -> u32 {
+        self.areas.iter().find(|wish| wish.area == area).map_or(0, |wish| wish.count)
+    }
+
+    /// Seats and places together.
+    pub fn places(&self) -> u32 {
+        let seats = u32::try_from(self.seats.len()).unwrap_or(u32::MAX);
+        self.areas.iter().fold(seats, |sum, wish| sum.saturating_add(wish.count))
+    }
+
+    /// Whether nothing is chosen.
+    pub fn is_empty(&self) -> bool {
+        self.seats.is_empty() && self.areas.is_empty()
     }
 
     /// Whether the seat is chosen.
@@ -80,12 +111,48 @@ impl Selection {
         if !free {
             return Err(Notice::NotFree(seat));
         }
-        if self.seats.len() >= limit as usize {
+        if self.places() >= limit {
             return Err(Notice::LimitReached);
         }
         self.seats.push(seat);
         self.key = None;
         Ok(())
+    }
+
+    /// Wants this many places of a standing area; 0 gives it up.
+    ///
+    /// # Errors
+    /// The notice that explains why there can't be so many; the selection is as it was.
+    pub fn want(&mut self, wish: AreaWish, free: u32, limit: u32) -> Result<(), Notice> {
+        let before = self.count_in(wish.area);
+        if wish.count > before && wish.count > free {
+            return Err(Notice::AreaShort { area: wish.area, left: free });
+        }
+        if wish.count > before && self.places() - before + wish.count > limit {
+            return Err(Notice::LimitReached);
+        }
+        self.set_count(wish);
+        Ok(())
+    }
+
+    fn set_count(&mut self, wish: AreaWish) {
+        if self.count_in(wish.area) == wish.count {
+            return;
+        }
+        self.key = None;
+        match self.areas.iter().position(|chosen| chosen.area == wish.area) {
+            Some(at) if wish.count == 0 => drop(self.areas.remove(at)),
+            Some(at) => self.areas[at] = wish,
+            None => self.areas.push(wish),
+        }
+    }
+
+    /// Gives up all standing areas: their places are held now.
+    pub fn clear_areas(&mut self) {
+        if !self.areas.is_empty() {
+            self.areas.clear();
+            self.key = None;
+        }
     }
 
     /// Gives up these seats.
@@ -118,6 +185,15 @@ impl Selection {
         let lost: Vec<SeatNo> =
             self.seats.iter().copied().filter(|seat| state(*seat) != Some(SeatState::Available)).collect();
         self.lose(lost)
+    }
+
+    /// Wants no more places than are left in each standing area, and says where there were fewer.
+    pub fn drop_full(&mut self, free: impl Fn(u32) -> u32) -> Option<Notice> {
+        let short = self.areas.iter().copied().find(|wish| free(wish.area) < wish.count)?;
+        for wish in self.areas.clone() {
+            self.set_count(AreaWish { count: wish.count.min(free(wish.area)), ..wish });
+        }
+        Some(Notice::AreaShort { area: short.area, left: free(short.area) })
     }
 
     /// Takes the server's refusal of a hold into account.
@@ -198,6 +274,37 @@ mod tests {
         let state = |seat: SeatNo| Some(if seat.0 == 2 { SeatState::Held } else { SeatState::Available });
         assert_eq!(selection.drop_taken(state), Some(Notice::Taken { lost: seats(&[2]), kept: seats(&[1, 3]) }));
         assert_eq!(selection.drop_taken(state), None);
+    }
+
+    #[test]
+    fn places_of_areas_count_with_the_seats_and_belong_to_the_key() {
+        let mut selection = chosen(&[1]);
+        let want = |area, count| AreaWish { area, count };
+        assert_eq!(selection.want(want(7, 3), 9, 4), Ok(()));
+        assert_eq!((selection.places(), selection.count_in(7)), (4, 3));
+        assert_eq!(selection.want(want(7, 4), 9, 4), Err(Notice::LimitReached));
+        assert_eq!(selection.want(want(8, 1), 9, 4), Err(Notice::LimitReached));
+        assert_eq!(selection.toggle(SeatNo(2), true, 4), Err(Notice::LimitReached));
+        assert_eq!(selection.key(|| "a".to_owned()), "a");
+        assert_eq!(selection.want(want(7, 3), 0, 4), Ok(()), "nothing changed");
+        assert_eq!(selection.key(|| "b".to_owned()), "a");
+        assert_eq!(selection.want(want(7, 2), 0, 4), Ok(()), "fewer are always possible");
+        assert_eq!(selection.key(|| "b".to_owned()), "b");
+        assert_eq!(selection.want(want(7, 3), 2, 4), Err(Notice::AreaShort { area: 7, left: 2 }));
+        assert_eq!(selection.want(want(7, 0), 2, 4), Ok(()));
+        assert!(selection.areas().is_empty() && !selection.is_empty());
+    }
+
+    #[test]
+    fn an_area_that_fills_up_leaves_what_is_left() {
+        let mut selection = chosen(&[1]);
+        selection.want(AreaWish { area: 7, count: 3 }, 9, 8).unwrap();
+        selection.want(AreaWish { area: 8, count: 2 }, 9, 8).unwrap();
+        assert_eq!(selection.drop_full(|_| 3), None);
+        let free = |area| if area == 7 { 1 } else { 0 };
+        assert_eq!(selection.drop_full(free), Some(Notice::AreaShort { area: 7, left: 1 }));
+        assert_eq!(selection.areas(), [AreaWish { area: 7, count: 1 }]);
+        assert_eq!(selection.seats(), seats(&[1]));
     }
 
     #[test]

@@ -5,8 +5,8 @@
 
 use super::api::{self, HoldBest};
 use super::key::fresh_key;
-use super::list::HoldRefused;
-use super::model::Notice;
+use super::list::{HoldRefused, Listed};
+use super::model::{Notice, Selection};
 use super::room::Room;
 use crate::error::AppError;
 use crate::format;
@@ -50,7 +50,7 @@ pub fn Picker(
         };
         room.pick(wish, asked);
     };
-    let shown = move || room.own.with(Option::is_none) && room.selection.with(|chosen| chosen.seats().is_empty());
+    let shown = move || room.own.with(Option::is_none) && room.selection.with(Selection::is_empty);
     let (zones, limit) = room.view.with_value(|view| (view.zones.clone(), view.limit));
     view! {
         <Show when=shown>
@@ -131,7 +131,7 @@ pub fn PickForm(
     let (id, limit) = (view.id, view.limit);
     let refusal = move || {
         let error = hold.value().get()?.err()?;
-        Some(view! { <HoldRefused error performance=id limit labels=Vec::new()/> })
+        Some(view! { <HoldRefused error performance=id limit names=Listed::default()/> })
     };
     view! {
         <section aria-labelledby="pick-title">

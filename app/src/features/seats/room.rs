@@ -6,6 +6,7 @@
 use super::api;
 use super::key::fresh_key;
 use super::model::{Notice, Selection};
+use super::words::Names;
 use crate::clock::use_clock;
 use crate::i18n::Locale;
 use crate::lang::lang;
@@ -15,12 +16,12 @@ use crate::seatmap::words;
 use crate::seatmap::zones::Zones;
 use domain::allocation::Openings;
 use domain::catalog::PerformanceView;
-use domain::hold::Held;
+use domain::hold::{AreaWish, Held, join_areas};
 use domain::ids::join_seats;
-use domain::venue::plan::Kind;
-use domain::{Code, Millis, PerformanceId, Refusal, SeatNo};
+use domain::{Code, Millis, Money, PerformanceId, Refusal, SeatNo};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
+use std::collections::BTreeSet;
 
 /// The shared state of one seat-map page.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +46,20 @@ pub struct Room {
     pub busy: RwSignal<bool>,
     /// Kept seats, as far as they concern this fan.
     pub openings: RwSignal<Openings>,
+    /// The standing area whose number of places the keyboard is to be brought to.
+    pub asked: RwSignal<Option<u32>>,
+}
+
+impl Names for Room {
+    fn seat(&self, seat: SeatNo) -> String {
+        self.with_house(|house| house.chart().label(seat).map(|label| label.seat.to_owned()))
+            .flatten()
+            .unwrap_or_else(|| seat.to_string())
+    }
+
+    fn area(&self, area: u32) -> String {
+        self.area_name(area)
+    }
 }
 
 impl Room {
@@ -60,6 +75,7 @@ impl Room {
             own: RwSignal::new(None),
             notice: RwSignal::new(None),
             busy: RwSignal::new(false),
+            asked: RwSignal::new(None),
             openings: RwSignal::new(Openings::default()),
         }
     }
@@ -98,11 +114,12 @@ impl Room {
     fn drop_taken(self) {
         let lost = self.with_house(|house| {
             let mut selection = self.selection.get_untracked();
-            house
-                .is_ready()
-                .then(|| selection.drop_taken(|seat| house.state(seat)))
-                .flatten()
-                .map(|notice| (selection, notice))
+            if !house.is_ready() {
+                return None;
+            }
+            let taken = selection.drop_taken(|seat| house.state(seat));
+            let full = selection.drop_full(|area| house.chart().pit(area).map_or(0, |pit| house.free_in(pit)));
+            taken.or(full).map(|notice| (selection, notice))
         });
         if let Some((selection, notice)) = lost.flatten() {
             self.selection.set(selection);
@@ -116,13 +133,27 @@ impl Room {
         self.scene.with_house(read)
     }
 
-    /// The number of a seat as the venue names it; none for a place to stand.
-    pub fn seat_label(self, seat: SeatNo) -> Option<String> {
-        let label = self.with_house(|house| {
-            let chart = house.chart();
-            chart.label(seat).map(|label| (chart.kind(seat) != Kind::Standing).then(|| label.seat.to_owned()))
+    /// The name of a standing area.
+    pub fn area_name(self, area: u32) -> String {
+        self.with_house(|house| house.chart().pit(area).map(|pit| pit.name.clone()))
+            .flatten()
+            .unwrap_or_else(|| area.to_string())
+    }
+
+    /// The lowest and the highest price of a standing area's places.
+    pub fn area_prices(self, area: u32) -> Option<(Money, Money)> {
+        self.with_house(|house| self.prices_in(house, area)).flatten()
+    }
+
+    /// [`Self::area_prices`], for who has the house already.
+    pub fn prices_in(self, house: &House, area: u32) -> Option<(Money, Money)> {
+        let chart = house.chart();
+        let categories: BTreeSet<u8> = chart.row_seats(area).into_iter().map(|seat| chart.category(seat)).collect();
+        let prices: Vec<Money> = self.scene.zones.with_value(|zones| {
+            categories.into_iter().filter_map(|category| zones.of_category(category)?.price).collect()
         });
-        label.flatten().unwrap_or_else(|| Some(seat.to_string()))
+        let by_amount = |price: &&Money| price.minor;
+        Some((*prices.iter().min_by_key(by_amount)?, *prices.iter().max_by_key(by_amount)?))
     }
 
     /// Section, row and seat in words.
@@ -134,13 +165,50 @@ impl Room {
         .unwrap_or_else(|| seat.to_string())
     }
 
-    /// Chooses a seat, or gives it up.
-    pub fn toggle(self, seat: SeatNo) {
+    /// A seat was meant on the map: it is chosen, or given up; of a standing area, a first place is wanted,
+    /// and how many more is asked for in the basket. `keyed`: the keyboard goes there.
+    pub fn mean(self, seat: SeatNo, keyed: bool) {
+        let area = self.with_house(|house| house.chart().pit_of(seat).map(|pit| pit.area)).flatten();
+        let Some(area) = area else { return self.toggle(seat) };
+        if self.selection.with_untracked(|selection| selection.count_in(area)) == 0 {
+            self.want(area, 1);
+        }
+        if keyed && self.selection.with_untracked(|selection| selection.count_in(area)) > 0 {
+            self.asked.set(Some(area));
+        }
+    }
+
+    /// Whether the choice can be changed now; says why not.
+    fn can_choose(self) -> bool {
         if self.busy.get_untracked() {
+            return false;
+        }
+        let holds = self.own.with_untracked(Option::is_some);
+        if holds {
+            self.notice.set(Some(Notice::Refused(Refusal::new(Code::HoldOpen, ""))));
+        }
+        !holds
+    }
+
+    /// Wants this many places of a standing area.
+    pub fn want(self, area: u32, count: u32) {
+        if !self.can_choose() {
             return;
         }
-        if self.own.get_untracked().is_some() {
-            self.notice.set(Some(Notice::Refused(Refusal::new(Code::HoldOpen, ""))));
+        let free = self.free_in(area);
+        let mut outcome = Ok(());
+        self.selection.update(|selection| outcome = selection.want(AreaWish { area, count }, free, self.limit));
+        self.notice.set(outcome.err());
+        self.show_own();
+    }
+
+    fn free_in(self, area: u32) -> u32 {
+        self.with_house(|house| house.chart().pit(area).map(|pit| house.free_in(pit))).flatten().unwrap_or(0)
+    }
+
+    /// Chooses a seat, or gives it up.
+    pub fn toggle(self, seat: SeatNo) {
+        if !self.can_choose() {
             return;
         }
         let free = self.with_house(|house| house.is_free(seat)).unwrap_or(false);
@@ -163,17 +231,18 @@ impl Room {
 
     /// Holds the chosen seats; `go` leads to the order.
     pub fn hold(self, go: impl Fn(&str) + 'static) {
-        if self.busy.get_untracked() || self.selection.with_untracked(|selection| selection.seats().is_empty()) {
+        if self.busy.get_untracked() || self.selection.with_untracked(Selection::is_empty) {
             return;
         }
         self.busy.set(true);
         self.notice.set(None);
         let mut selection = self.selection.get_untracked();
-        let (seats, key) = (join_seats(selection.seats()), selection.key(fresh_key));
+        let (seats, areas) = (join_seats(selection.seats()), join_areas(selection.areas()));
+        let key = selection.key(fresh_key);
         // Not a change of what is shown: the key alone.
         self.selection.update_untracked(|current| *current = selection);
         spawn_local(async move {
-            match api::hold(self.performance, seats, key).await {
+            match api::hold(self.performance, seats, areas, key).await {
                 Ok(held) => go(&format!("/orders/{}", held.order)),
                 Err(error) => self.refused(error.0).await,
             }
@@ -227,7 +296,10 @@ impl Room {
         }
         if before != found {
             if let Some(held) = &found {
-                self.selection.update(|selection| selection.remove(&held.seats));
+                self.selection.update(|selection| {
+                    selection.remove(&held.seats);
+                    selection.clear_areas();
+                });
             }
             self.own.set(found);
             self.show_own();
@@ -253,7 +325,10 @@ impl Room {
     pub(super) fn show_own(self) {
         let held = self.own.with_untracked(|own| own.as_ref().map(|held| held.seats.clone()).unwrap_or_default());
         self.selection.with_untracked(|selection| {
-            self.scene.update(|house| house.set_own(selection.seats(), &held));
+            self.scene.update(|house| {
+                house.set_own(selection.seats(), &held);
+                house.set_wanted(selection.areas());
+            });
         });
         self.scene.touch();
     }

@@ -6,49 +6,52 @@ use crate::i18n::{Locale, td_string};
 use domain::venue::best::Seating;
 use domain::{Code, SeatNo};
 
-/// The sentence for a notice; `label` gives the seat's number as the venue names it, and none for a place
-/// to stand.
-pub fn notice(lang: Locale, notice: &Notice, limit: u32, label: impl Fn(SeatNo) -> Option<String>) -> String {
-    let names = |seats: &[SeatNo]| {
+/// How a notice names what it speaks of.
+pub trait Names {
+    /// The number of a seat as the venue names it.
+    fn seat(&self, seat: SeatNo) -> String;
+    /// The name of a standing area.
+    fn area(&self, area: u32) -> String;
+}
+
+/// The sentence for a notice.
+pub fn notice(lang: Locale, notice: &Notice, limit: u32, names: &impl Names) -> String {
+    let list = |seats: &[SeatNo]| {
         let glue = match lang {
             Locale::en => ", ",
             Locale::zh => "、",
         };
-        seats.iter().map(|seat| label(*seat)).collect::<Option<Vec<_>>>().map(|names| names.join(glue))
+        seats.iter().map(|seat| names.seat(*seat)).collect::<Vec<_>>().join(glue)
     };
     match notice {
         Notice::Taken { lost, kept } => {
-            let what = match (&lost[..], names(lost)) {
-                ([_], Some(name)) => td_string!(lang, seats.taken_one, seat = name),
-                (_, Some(names)) => td_string!(lang, seats.taken_many, seats = names),
-                (places, None) => td_string!(lang, seats.taken_places, count = places.len()),
+            let what = match &lost[..] {
+                [_] => td_string!(lang, seats.taken_one, seat = list(lost)),
+                _ => td_string!(lang, seats.taken_many, seats = list(lost)),
             };
-            let rest = match (&kept[..], names(kept)) {
-                ([], _) => td_string!(lang, seats.kept_none).to_owned(),
-                ([_], Some(name)) => td_string!(lang, seats.kept_one, seat = name),
-                (_, Some(names)) => td_string!(lang, seats.kept_many, seats = names),
-                (_, None) => td_string!(lang, seats.kept_places).to_owned(),
+            let rest = match &kept[..] {
+                [] => td_string!(lang, seats.kept_none).to_owned(),
+                [_] => td_string!(lang, seats.kept_one, seat = list(kept)),
+                _ => td_string!(lang, seats.kept_many, seats = list(kept)),
             };
             match lang {
                 Locale::en => format!("{what} {rest}"),
                 Locale::zh => format!("{what}{rest}"),
             }
         }
+        Notice::AreaShort { area, left: 0 } => td_string!(lang, seats.area_none, area = names.area(*area)),
+        Notice::AreaShort { area, left } => {
+            td_string!(lang, seats.area_short, area = names.area(*area), count = *left)
+        }
         Notice::LimitReached => td_string!(lang, seats.limit_reached, limit = limit),
-        Notice::NotFree(seat) => match label(*seat) {
-            Some(seat) => td_string!(lang, seats.not_free, seat = seat),
-            None => td_string!(lang, seats.not_free_place).to_owned(),
-        },
+        Notice::NotFree(seat) => td_string!(lang, seats.not_free, seat = names.seat(*seat)),
         Notice::Picked { count: 1, seating } => picked_one(lang, *seating),
         Notice::Picked { count, seating } => picked(lang, *count, *seating),
+        Notice::LeavesSingle { lonely, instead } if instead.is_empty() => {
+            td_string!(lang, seats.leaves_single_only, seat = list(lonely))
+        }
         Notice::LeavesSingle { lonely, instead } => {
-            let lonely = names(lonely).unwrap_or_default();
-            match names(instead) {
-                Some(instead) if !instead.is_empty() => {
-                    td_string!(lang, seats.leaves_single, seat = lonely, instead = instead)
-                }
-                _ => td_string!(lang, seats.leaves_single_only, seat = lonely),
-            }
+            td_string!(lang, seats.leaves_single, seat = list(lonely), instead = list(instead))
         }
         Notice::PassRequired => td_string!(lang, seats.pass_required).to_owned(),
         Notice::SignInRequired => td_string!(lang, seats.sign_in_required).to_owned(),
@@ -85,18 +88,28 @@ fn picked(lang: Locale, count: usize, seating: Seating) -> String {
 mod tests {
     use super::*;
 
+    struct House;
+
+    impl Names for House {
+        fn seat(&self, seat: SeatNo) -> String {
+            seat.to_string()
+        }
+
+        fn area(&self, _area: u32) -> String {
+            "Pit".to_owned()
+        }
+    }
+
     #[test]
     fn seats_are_named_and_standing_places_are_counted() {
-        let label = |seat: SeatNo| (seat.0 < 100).then(|| seat.to_string());
-        let say = |lost: &[u32], kept: &[u32]| {
+        let say = |notice: Notice| super::notice(Locale::en, &notice, 8, &House);
+        let taken = |lost: &[u32], kept: &[u32]| {
             let seats = |list: &[u32]| list.iter().copied().map(SeatNo).collect();
-            notice(Locale::en, &Notice::Taken { lost: seats(lost), kept: seats(kept) }, 8, label)
+            say(Notice::Taken { lost: seats(lost), kept: seats(kept) })
         };
-        assert_eq!(say(&[7], &[8]), "Seat 7 was just taken. Your seat 8 is still yours.");
-        assert_eq!(say(&[7, 8], &[]), "Seats 7, 8 were just taken. Nothing was held or charged.");
-        let standing = say(&[700, 7], &[800]);
-        assert!(standing.starts_with("2 of the places") && !standing.contains("00"), "{standing}");
-        let refused = notice(Locale::en, &Notice::NotFree(SeatNo(700)), 8, label);
-        assert!(!refused.contains("700"), "{refused}");
+        assert_eq!(taken(&[7], &[8]), "Seat 7 was just taken. Your seat 8 is still yours.");
+        assert_eq!(taken(&[7, 8], &[]), "Seats 7, 8 were just taken. Nothing was held or charged.");
+        assert_eq!(say(Notice::AreaShort { area: 3, left: 2 }), "Places left in Pit, standing: 2.");
+        assert_eq!(say(Notice::AreaShort { area: 3, left: 0 }), "No place is left in Pit, standing.");
     }
 }

@@ -119,7 +119,12 @@ impl Board {
     pub fn arrow(&self, direction: Direction, pan: bool) {
         let focus = self.host.scene.focus.get_untracked();
         if let (Some(seat), false) = (focus, pan) {
-            if let Some(next) = self.host.scene.with_house(|house| house.chart().beside(seat, direction)).flatten() {
+            let any_seat = self.host.any_seat;
+            let next = self.host.scene.with_house(|house| {
+                let chart = house.chart();
+                if any_seat { chart.beside(seat, direction) } else { chart.beyond(seat, direction) }
+            });
+            if let Some(next) = next.flatten() {
                 self.focus(next);
             }
             return;

@@ -3,7 +3,7 @@
 use super::*;
 use domain::Money;
 use domain::catalog::PriceZone;
-use domain::venue::generate::arena;
+use domain::venue::generate::{arena, standing_arena};
 use domain::venue::static_map::{decode, encode};
 
 /// A generated house whose last category has no price.
@@ -15,7 +15,16 @@ pub(in crate::seatmap) fn chart(seats: u32) -> Chart {
 pub(in crate::seatmap) fn chart_with(seats: u32, change: impl FnOnce(&mut domain::venue::Plan)) -> Chart {
     let mut plan = arena(seats, "Test hall");
     change(&mut plan);
-    let files = encode(&plan);
+    published(&plan)
+}
+
+/// A house with places to stand before the stage.
+pub(in crate::seatmap) fn standing_chart(seats: u32) -> Chart {
+    published(&standing_arena(seats, "Test hall"))
+}
+
+fn published(plan: &domain::venue::Plan) -> Chart {
+    let files = encode(plan);
     let map = decode(&files.bin, &files.json).unwrap();
     let prices = prices(&map);
     Chart::new(map, &Zones::of(&prices))

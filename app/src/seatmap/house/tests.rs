@@ -1,7 +1,8 @@
 //! The house: columns stay true whatever comes, own seats, blocks and marks.
 
 use super::*;
-use crate::seatmap::chart::tests::{all_zones, chart};
+use crate::seatmap::chart::Direction;
+use crate::seatmap::chart::tests::{all_zones, chart, standing_chart};
 
 fn at(ms: u64) -> LogPosition {
     LogPosition { ms, seq: 0 }
@@ -177,4 +178,29 @@ fn a_map_of_another_size_is_not_applied() {
     let frame = Frame::Snapshot { epoch: 1, at: at(1), seats: vec![SeatState::Available; 7] };
     assert_eq!(house.apply(&frame.encode()), Applied::NeedsSnapshot);
     assert!(!house.is_ready());
+}
+
+#[test]
+fn a_standing_area_is_one_step_of_the_keyboard_and_counts_its_own_and_its_free_places() {
+    let mut house = House::new(standing_chart(2_000));
+    let frame = snapshot(&house, 1);
+    house.apply(&frame);
+    let pit = house.chart().pits()[0].clone();
+    assert!(pit.whole && pit.name == "Pit");
+    let places = house.chart().row_seats(pit.area);
+    assert!(places.iter().all(|place| house.chart().in_whole_pit(*place)));
+    let all = u32::try_from(places.len()).unwrap();
+    assert_eq!(house.free_in(&pit), all);
+    house.apply(&delta(1, 2, vec![(places[0].0, SeatState::Sold)]));
+    assert_eq!(house.free_in(&pit), all - 1);
+    house.set_wanted(&[AreaWish { area: pit.area, count: 3 }]);
+    house.set_own(&[], &places[1..3]);
+    assert_eq!(house.own_in(&pit), 5);
+    for direction in [Direction::Left, Direction::Right, Direction::Up, Direction::Down] {
+        let next = house.chart().beyond(places[places.len() / 2], direction);
+        assert!(
+            next.is_none_or(|next| house.chart().pit_of(next).is_none_or(|of| of.area != pit.area)),
+            "{direction:?}"
+        );
+    }
 }

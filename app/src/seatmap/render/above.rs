@@ -3,14 +3,15 @@
 
 use super::words::text_px;
 use super::{Painter, View};
-use crate::seatmap::Tone;
 use crate::seatmap::chart::Chart;
 use crate::seatmap::house::House;
+use crate::seatmap::{SeatMark, Tone};
 use domain::SeatNo;
 use domain::venue::camera::Detail;
 use domain::venue::{Point, Rect};
 use std::f64::consts::TAU;
 use wasm_bindgen::JsValue;
+use web_sys::Path2d;
 
 /// From far, more single signs than this are noise: sections tell their number instead.
 const SINGLE_MAX: usize = 200;
@@ -47,8 +48,9 @@ impl Painter {
         self.transform(view.ratio, 0.0, Point::default());
         let [red, green, blue] = self.theme.inks.mine;
         let ink = format!("rgb({red} {green} {blue})");
+        let chart = house.chart();
         if house.own_count() > SINGLE_MAX {
-            for (block, count) in house.chart().blocks().iter().zip(house.own_by_block()) {
+            for (block, count) in chart.blocks().iter().zip(house.own_by_block()) {
                 if *count > 0 {
                     let at = view.camera.to_screen(block.anchor, view.viewport);
                     self.badge(Point::new(at.x, at.y + OWN_DROP_PX), &ink, &format!("\u{2713} {count}"));
@@ -59,11 +61,30 @@ impl Painter {
         self.context.set_fill_style_str(&ink);
         self.context.set_stroke_style_str(&self.theme.ground);
         self.context.set_line_width(1.5);
-        for place in house.own().filter_map(|seat| house.chart().place(seat)) {
+        let single = house.own().filter(|seat| !(view.areas_whole && chart.in_whole_pit(*seat)));
+        for place in single.filter_map(|seat| chart.place(seat)) {
             let at = view.camera.to_screen(place, view.viewport);
             self.circle(at, 4.0);
             self.context.fill();
             self.context.stroke();
+        }
+    }
+
+    /// How many places are the viewer's in each standing area that is drawn as one.
+    pub(super) fn paint_own_in_pits(&self, house: &House, view: &View) {
+        if !view.areas_whole {
+            return;
+        }
+        self.transform(view.ratio, 0.0, Point::default());
+        let [red, green, blue] = self.theme.inks.mine;
+        let ink = format!("rgb({red} {green} {blue})");
+        let chart = house.chart();
+        for pit in chart.pits().iter().filter(|pit| pit.whole) {
+            let count = house.own_in(pit);
+            if let (1.., Some(block)) = (count, chart.blocks().get(pit.block)) {
+                let at = view.camera.to_screen(block.anchor, view.viewport);
+                self.badge(Point::new(at.x, at.y + OWN_DROP_PX), &ink, &format!("\u{2713} {count}"));
+            }
         }
     }
 
@@ -114,7 +135,9 @@ impl Painter {
             }
             return;
         }
-        for mark in house.marks() {
+        // Of an area that is drawn as one, no place is seen that a sign could stand at.
+        let drawn = |mark: &&SeatMark| !(view.areas_whole && chart.in_whole_pit(mark.seat));
+        for mark in house.marks().iter().filter(drawn) {
             let Some(place) = chart.place(mark.seat).filter(|place| seen.contains(*place)) else { continue };
             let at = view.camera.to_screen(place, view.viewport);
             if far {
@@ -172,7 +195,8 @@ impl Painter {
         self.transform(view.ratio, 0.0, Point::default());
         let context = &self.context;
         let ring = |seat: SeatNo, grow_px: f64| {
-            let place = chart.place(seat)?;
+            let drawn = !(view.areas_whole && chart.in_whole_pit(seat));
+            let place = chart.place(seat).filter(|_| drawn)?;
             let radius = (chart.radius(seat) * view.camera.scale).max(2.0) + grow_px;
             self.circle(view.camera.to_screen(place, view.viewport), radius);
             Some(())
@@ -189,17 +213,30 @@ impl Painter {
         if overlay.hover.and_then(|seat| ring(seat, 2.0)).is_some() {
             context.stroke();
         }
-        if overlay.focus.and_then(|seat| ring(seat, 3.5)).is_some() {
-            context.set_stroke_style_str(&self.theme.ground);
-            context.set_line_width(6.0);
-            context.stroke();
-            context.set_stroke_style_str(&self.theme.focus);
-            context.set_line_width(3.0);
-            context.stroke();
+        if let Some(path) = overlay.focus.and_then(|seat| self.pit_path(chart, view, seat)) {
+            self.plan_transform(view);
+            for (ink, width_px) in [(&self.theme.ground, 6.0), (&self.theme.focus, 3.0)] {
+                context.set_stroke_style_str(ink);
+                context.set_line_width(width_px / view.camera.scale);
+                context.stroke_with_path(path);
+            }
+            self.transform(view.ratio, 0.0, Point::default());
+        } else if overlay.focus.and_then(|seat| ring(seat, 3.5)).is_some() {
+            for (ink, width_px) in [(&self.theme.ground, 6.0), (&self.theme.focus, 3.0)] {
+                context.set_stroke_style_str(ink);
+                context.set_line_width(width_px);
+                context.stroke();
+            }
         }
         if let Some((band, removes)) = overlay.band {
             self.paint_band(band, removes);
         }
+    }
+
+    /// The outline of the standing area around a place, where it is drawn as one.
+    fn pit_path(&self, chart: &Chart, view: &View, seat: SeatNo) -> Option<&Path2d> {
+        let drawn = view.areas_whole && chart.in_whole_pit(seat);
+        drawn.then(|| self.blocks.get(chart.block_of(seat))).flatten()
     }
 
     /// The rectangle: filled while it selects, dashed while it takes away.

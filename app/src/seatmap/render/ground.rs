@@ -46,16 +46,18 @@ impl Painter {
         }
     }
 
-    /// Sections: filled by price and availability from far, a hairline when their seats are seen.
+    /// Sections: filled by price and availability from far, a hairline when their seats are seen. A
+    /// standing area that is drawn as one is filled from near, too.
     pub(super) fn paint_blocks(&self, house: &House, view: &View, level: Detail) {
         self.plan_transform(view);
         let context = &self.context;
         context.set_line_width(1.0 / view.camera.scale);
         context.set_stroke_style_str(&self.theme.line);
         let seen = view.camera.visible(view.viewport);
-        let blocks = house.chart().blocks().iter().zip(house.tallies()).zip(&self.blocks);
-        for ((block, tally), path) in blocks.filter(|((block, _), _)| block.bounds.touches(seen)) {
-            if level == Detail::Sections && tally.free > 0 {
+        let blocks = house.chart().blocks().iter().zip(house.tallies()).zip(&self.blocks).enumerate();
+        for (index, ((block, tally), path)) in blocks.filter(|(_, ((block, _), _))| block.bounds.touches(seen)) {
+            let as_one = level == Detail::Sections || (view.areas_whole && house.chart().pit_of_block(index).is_some());
+            if as_one && tally.free > 0 {
                 context.set_global_alpha(fill_share(tally, block.seats));
                 context.set_fill_style_str(&self.theme.zones[usize::from(colour_of(tally.main_zone()))]);
                 context.fill_with_path_2d_and_winding(path, CanvasWindingRule::Evenodd);

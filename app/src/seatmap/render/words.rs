@@ -17,6 +17,17 @@ const NAME_PX: f64 = 13.0;
 /// Size of the line below it.
 const CAPTION_PX: f64 = 11.0;
 
+/// What the words on sections tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Every section's name, and what is free in it.
+    Counts,
+    /// Every section's name.
+    Names,
+    /// Standing areas alone.
+    Areas,
+}
+
 /// Free seats, first and last zone, and the colouring that a caption was written for.
 type Written = (u32, Option<(usize, usize)>, u32);
 
@@ -40,12 +51,12 @@ impl Painter {
             .collect();
     }
 
-    /// The names of sections, from far with letter and free seats, where they fit.
-    pub(super) fn paint_captions(&mut self, house: &House, view: &View, counts: bool) {
+    /// The names of sections, from far with letter and free seats, where they fit; those of standing areas
+    /// that are drawn as one from everywhere.
+    pub(super) fn paint_captions(&mut self, house: &House, view: &View, told: Told) {
         self.transform(view.ratio, 0.0, Point::default());
         let context = &self.context;
         rimmed(context, &self.theme.ground);
-        context.set_fill_style_str(&self.theme.label);
         let (name_font, caption_font) =
             (format!("600 {NAME_PX}px {}", self.theme.font), format!("500 {CAPTION_PX}px {}", self.theme.font));
         let seen = view.camera.visible(view.viewport);
@@ -54,6 +65,11 @@ impl Painter {
             let (Some(caption), Some(tally)) = (self.captions.get_mut(index), house.tallies().get(index)) else {
                 break;
             };
+            let as_one = view.areas_whole && house.chart().pit_of_block(index).is_some();
+            if told == Told::Areas && !as_one {
+                continue;
+            }
+            let counts = told == Told::Counts || as_one;
             let scale = view.camera.scale * block.fullness;
             let (wide, high) = (block.bounds.width() * scale, block.bounds.height() * scale);
             if !block.bounds.touches(seen) || wide < caption.name_px * 0.95 || high < NAME_PX * 0.8 {
@@ -72,6 +88,7 @@ impl Painter {
             let shift = if second { CAPTION_PX * 0.62 } else { 0.0 };
             context.set_font(&name_font);
             if !counts {
+                context.set_fill_style_str(&self.theme.label);
                 written(context, &block.name, at.x, at.y);
                 continue;
             }

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use domain::hold::Held;
+use domain::hold::{Held, HoldWish, SeatState, join_areas};
+use domain::ids;
 use domain::queue::Joined;
 use domain::refusal::{Code, Refusal};
-use domain::{SeatNo, ids};
 use serde::de::IgnoredAny;
 use tokio::time::{Instant, timeout};
 
+use super::super::area::{fits, roomiest};
 use super::super::chooser::choose;
 use super::super::journal::{Claim, Kind};
 use super::super::watch::View;
@@ -35,8 +36,8 @@ impl Fan {
         self.pause(self.world.think_ms).await;
         let (mut avoid, mut reentries) = (BTreeSet::new(), 0);
         for _ in 0..HOLD_TRIES_MAX {
-            let seats = self.pick(&view, &avoid).await?;
-            let refusal = match self.hold(&seats).await? {
+            let wish = self.pick(&view, &avoid).await?;
+            let refusal = match self.hold(&wish).await? {
                 Ok(claim) => return Ok(claim),
                 Err(refusal) => refusal,
             };
@@ -44,8 +45,13 @@ impl Fan {
                 Code::SeatTaken | Code::SeatNotForSale | Code::UnknownSeat => {
                     self.world.tally.conflicts.add();
                     // The map shows it in a moment; a fan does not press the same seat again meanwhile.
-                    let gone = if refusal.seats.is_empty() { &seats } else { &refusal.seats };
+                    let gone = if refusal.seats.is_empty() { &wish.seats } else { &refusal.seats };
                     avoid.extend(gone.iter().map(|seat| seat.0));
+                    self.pause(CHOOSE_AGAIN_MS).await;
+                }
+                Code::AreaFull => {
+                    self.world.tally.conflicts.add();
+                    self.habits.stands = false;
                     self.pause(CHOOSE_AGAIN_MS).await;
                 }
                 Code::PassRequired | Code::PassInvalid if reentries < REENTRIES_MAX => {
@@ -76,13 +82,19 @@ impl Fan {
         view
     }
 
-    async fn pick(&mut self, view: &View, avoid: &BTreeSet<u32>) -> Result<Vec<SeatNo>, End> {
+    /// What this fan wants next: places to stand or seats, as it likes best, and the other where that is gone.
+    async fn pick(&mut self, view: &View, avoid: &BTreeSet<u32>) -> Result<HoldWish, End> {
         loop {
-            let wanted = self.habits.wanted;
-            let chosen = view.look(|states| choose(states, wanted, avoid, &mut self.dice));
-            if let Some(seats) = chosen {
+            let (world, wanted, stands) = (Arc::clone(&self.world), self.habits.wanted, self.habits.stands);
+            let taboo = |seat: u32| avoid.contains(&seat) || world.is_standing(seat);
+            let places = |states: &[SeatState]| roomiest(&world.areas, states, wanted);
+            let chosen = view.look(|states| match places(states).filter(|_| stands) {
+                Some(wish) => Some(wish),
+                None => choose(states, wanted, taboo, &mut self.dice).map(HoldWish::from).or_else(|| places(states)),
+            });
+            if let Some(wish) = chosen {
                 self.dry_since = None;
-                return Ok(seats);
+                return Ok(wish);
             }
             if self.loses_patience(0) {
                 return Err(End::SoldOut);
@@ -91,36 +103,42 @@ impl Fan {
         }
     }
 
-    async fn hold(&mut self, seats: &[SeatNo]) -> Result<Result<usize, Refusal>, End> {
-        let (performance, list, key) = (self.world.performance.to_string(), ids::join_seats(seats), self.word());
-        let form = [("performance", performance.as_str()), ("seats", list.as_str()), ("key", key.as_str())];
+    async fn hold(&mut self, wish: &HoldWish) -> Result<Result<usize, Refusal>, End> {
+        let (performance, key) = (self.world.performance.to_string(), self.word());
+        let (seats, areas) = (ids::join_seats(&wish.seats), join_areas(&wish.areas));
+        let form = [
+            ("performance", performance.as_str()),
+            ("seats", seats.as_str()),
+            ("areas", areas.as_str()),
+            ("key", key.as_str()),
+        ];
         match self.insist::<Held>(Kind::Hold, "/api/hold", &form, Instant::now()).await {
-            Reply::Ok(held) => Ok(Ok(self.accept(held, seats))),
-            Reply::No(refusal) if refusal.code == Code::HoldOpen => self.recover(seats).await.map(Ok),
+            Reply::Ok(held) => Ok(Ok(self.accept(held, wish))),
+            Reply::No(refusal) if refusal.code == Code::HoldOpen => self.recover(wish).await.map(Ok),
             Reply::No(refusal) => Ok(Err(refusal)),
             Reply::Fault => Err(End::Failed),
         }
     }
 
     /// An own hold is open of which no answer came back: it is read instead.
-    async fn recover(&mut self, seats: &[SeatNo]) -> Result<usize, End> {
+    async fn recover(&mut self, wish: &HoldWish) -> Result<usize, End> {
         let performance = self.world.performance.to_string();
         let form = [("performance", performance.as_str())];
         match self.insist::<Option<Held>>(Kind::MyHold, "/api/my-hold", &form, Instant::now()).await {
-            Reply::Ok(Some(held)) => Ok(self.accept(held, seats)),
+            Reply::Ok(Some(held)) => Ok(self.accept(held, wish)),
             Reply::Ok(None) | Reply::No(_) | Reply::Fault => Err(End::Failed),
         }
     }
 
-    fn accept(&mut self, held: Held, asked: &[SeatNo]) -> usize {
-        let (mut asked, mut seats) = (asked.to_vec(), held.seats);
-        asked.sort_unstable();
+    fn accept(&mut self, held: Held, wish: &HoldWish) -> usize {
+        let mut seats = held.seats;
         seats.sort_unstable();
-        if seats != asked {
-            let (asked, given) = (ids::join_seats(&asked), ids::join_seats(&seats));
+        if !fits(&self.world.areas, wish, &seats) {
+            let (asked, given) = (ids::join_seats(&wish.seats), ids::join_seats(&seats));
+            let areas = join_areas(&wish.areas);
             self.journal
                 .breaches
-                .push(format!("hold {}: seats {asked} were asked for, {given} were given", held.order));
+                .push(format!("hold {}: seats {asked}, places {areas} were asked for, {given} were given", held.order));
         }
         let expires_us = self.world.clock.at(held.expires).saturating_sub(EXPIRY_MARGIN_US);
         self.journal.claims.push(Claim::new(held.order, seats, self.last.sent_us, self.last.ended_us, expires_us));

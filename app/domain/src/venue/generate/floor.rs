@@ -74,6 +74,51 @@ impl Floor {
         sections
     }
 
+    /// Places to stand instead of chairs, as many: the first line is the pit, the others are the floor.
+    pub(super) fn pits(&self) -> Vec<DraftSection> {
+        let per_line = self.seats() / self.lines;
+        let height = self.rows_deep as f64 * ROW_DEPTH;
+        let behind = PIT + height + LINE_AISLE;
+        let mut sections = vec![self.pit("Pit", PIT, height, per_line, Level::FrontFloor)];
+        if self.lines > 1 {
+            sections.push(self.pit("Floor", behind, self.depth() - behind, self.seats() - per_line, Level::Floor));
+        }
+        sections
+    }
+
+    /// One standing area as wide as the floor, its places on a grid.
+    fn pit(&self, name: &str, top: f64, height: f64, places: usize, level: Level) -> DraftSection {
+        let width = self.half_width() * 2.0;
+        let across = whole((places as f64 * width / height).sqrt().ceil()).max(1);
+        let deep = places.div_ceil(across);
+        let (step, depth) = (width / across as f64, height / deep as f64);
+        let seats = (0..places).map(|place| DraftSeat {
+            guid: format!("{}-{}", name.to_lowercase(), place + 1),
+            label: (place + 1).to_string(),
+            position: Point::new(
+                ((place % across) as f64 + 0.5) * step - self.half_width(),
+                top + ((place / across) as f64 + 0.5) * depth,
+            ),
+            radius: (step.min(depth) * 40.0).round() / 100.0,
+            category: level as usize,
+            kind: Kind::Standing,
+            restricted_view: false,
+            start_direction: None,
+            uuid: None,
+        });
+        let row = DraftRow {
+            seat_label: Kind::Standing.words(false).map(str::to_owned),
+            seats: seats.collect(),
+            ..DraftRow::default()
+        };
+        DraftSection {
+            id: Some(format!("floor-{}", name.to_lowercase())),
+            rows: vec![row],
+            name: name.to_owned(),
+            ..DraftSection::default()
+        }
+    }
+
     fn block(&self, line: usize, letter: char, column: usize) -> DraftSection {
         let name = format!("{letter}{}", column + 1);
         let width = self.seats_across as f64 * SEAT_PITCH;
