@@ -1,7 +1,7 @@
 //! The benchmarks: what the program does, each figure beside a baseline that is measured in the same
 //! run on the same machine, and whether the budgets hold.
 //!
-//! A benchmark is a [`Group`] in [`GROUPS`]: a name, and a function that measures and answers figures.
+//! A benchmark is a `Group` in `GROUPS`: a name, and a function that measures and answers figures.
 //! Each group opens stores and a server of its own, so that none leaves work behind for the next. It
 //! owns the load and the reading of it; what is measured is the program as a process, spoken to over
 //! HTTP and sockets like by anybody else (`backend::bench` gives what no use-case gives: shoppers who

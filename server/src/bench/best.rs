@@ -4,7 +4,10 @@
 use super::Context;
 use super::figure::{Figure, median, ms};
 use anyhow::ensure;
+use domain::SeatNo;
 use domain::venue::Plan;
+use domain::venue::adjacency::Adjacency;
+use domain::venue::best::{Spread, Wish};
 use domain::venue::generate;
 use std::hint::black_box;
 use std::sync::Arc;
@@ -27,7 +30,7 @@ fn of(context: &Context) -> anyhow::Result<Vec<Figure>> {
     let seats = context.size(20_000, 1_000);
     let plan = generate::arena(seats, "Bench Arena");
     let free: Vec<bool> = (0..seats).map(is_free).collect();
-    let Some(choose) = prepare(&plan) else { return Ok(Vec::new()) };
+    let choose = prepare(&plan);
     let plain = timed(context, || black_box(&free).iter().filter(|free| **free).count());
     let mut figures = Vec::new();
     for wanted in WANTED {
@@ -56,6 +59,13 @@ fn timed(context: &Context, mut work: impl FnMut() -> usize) -> f64 {
 }
 
 /// The choice over a plan, prepared once as the server does.
-fn prepare(_plan: &Plan) -> Option<Choose> {
-    None
+fn prepare(plan: &Plan) -> Choose {
+    let runs = Adjacency::of(plan);
+    Box::new(move |free, count| {
+        let is_free = |seat: SeatNo| free.get(seat.0 as usize).copied().unwrap_or(false);
+        let found = Wish::new(count, Vec::new(), None, 0)
+            .ok()
+            .and_then(|wish| runs.best(&wish, is_free, |_| true, Spread::NONE).ok());
+        found.map_or(0, |best| best.seats.len())
+    })
 }
