@@ -160,10 +160,11 @@ async fn refuse_incomplete(
     sqlx::query_scalar(
         "with wanted as (
             select o.id, count(*) as seats from unnest($2::uuid[]) as i (id)
-            join orders o on o.id = i.id and o.status = 'pending_payment' and o.version = 0 group by o.id),
+            join orders o on o.id = i.id and o.performance_id = $1 and o.status = 'pending_payment' and o.version = 0
+            group by o.id),
          short as (
             select w.id from wanted w
-            where w.seats <> (select count(*) from seat_claims c where c.performance_id = $1 and c.order_id = w.id)),
+            where w.seats <> (select count(*) from seat_claims c where c.order_id = w.id)),
          refused as (
             update orders set status = 'refused', version = version + 1
             where id in (select id from short) and status = 'pending_payment' returning id),

@@ -302,12 +302,14 @@ pub(crate) async fn owning_in(
 ) -> sqlx::Result<Vec<OwningRow>> {
     let (first, last) = stretch.unwrap_or((0, i32::MAX));
     sqlx::query(
-        "select o.*, array_agg(c.seat_no order by c.seat_no) as seats,
+        // From the claims to the orders, each by its key: right also before Postgres knows how large the
+        // tables have become.
+        "with wanted as materialized (
+            select distinct order_id from seat_claims where performance_id = $1 and seat_no between $2 and $3)
+         select o.*, array(select c.seat_no from seat_claims c where c.order_id = o.id order by c.seat_no) as seats,
             (select a.id from attempts a where a.order_id = o.id and a.status in ('created', 'open', 'authorized')) as attempt
-         from orders o join seat_claims c on c.performance_id = o.performance_id and c.order_id = o.id
-         where o.performance_id = $1 and o.id in
-            (select order_id from seat_claims where performance_id = $1 and seat_no between $2 and $3)
-         group by o.id",
+         from wanted w join orders o on o.id = w.order_id
+         where o.performance_id = $1",
     )
     .bind(performance.0)
     .bind(first)
