@@ -148,15 +148,29 @@ impl Log {
 
     /// The last lines on one line, for an error.
     pub(super) fn tail(&self) -> String {
+        last_lines(&self.read_from(self.end_bytes().saturating_sub(LOG_TAIL_BYTES)))
+    }
+
+    /// How long it is now: the place from which [`Log::says_since`] reads.
+    pub(super) fn end_bytes(&self) -> u64 {
+        fs::metadata(&self.path).map_or(0, |file| file.len())
+    }
+
+    /// Whether anything written from `start_bytes` on contains `words`. The last lines alone may miss
+    /// them: processes of a killed server write into the same log.
+    pub(super) fn says_since(&self, start_bytes: u64, words: &str) -> bool {
+        String::from_utf8_lossy(&self.read_from(start_bytes)).contains(words)
+    }
+
+    fn read_from(&self, start_bytes: u64) -> Vec<u8> {
         let read = || -> io::Result<Vec<u8>> {
             let mut file = File::open(&self.path)?;
-            let len = file.metadata()?.len();
-            file.seek(SeekFrom::Start(len.saturating_sub(LOG_TAIL_BYTES)))?;
+            file.seek(SeekFrom::Start(start_bytes))?;
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes)?;
             Ok(bytes)
         };
-        last_lines(&read().unwrap_or_default())
+        read().unwrap_or_default()
     }
 }
 

@@ -174,10 +174,13 @@ impl Plan {
         end_orphan(&self.cluster).await?;
         let deadline = Instant::now() + START_LIMIT;
         loop {
+            let start_bytes = self.log.end_bytes();
             let mut process = Process::spawn(KIND, self.command(), &self.log)?;
             match self.answers(&mut process, deadline).await {
                 Ok(()) => return Ok(process),
-                Err(EmbeddedError::Ended { tail, .. }) if tail.contains(STILL_IN_USE) && Instant::now() < deadline => {
+                Err(EmbeddedError::Ended { .. })
+                    if self.log.says_since(start_bytes, STILL_IN_USE) && Instant::now() < deadline =>
+                {
                     sleep(PROBE_PAUSE).await;
                 }
                 Err(error) => {
