@@ -183,6 +183,16 @@ pub struct Seat {
     pub start_direction: Option<String>,
     /// The UUID of the seat in the source.
     pub uuid: Option<String>,
+    /// Whether a newer version of the plan took the place away: it keeps its number, so that this is
+    /// never another's, and is neither drawn nor sold.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub gone: bool,
+}
+
+/// What a plan that no newer version took anything from does not write.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 impl Seat {
@@ -286,11 +296,11 @@ impl Plan {
     }
 
     /// The seat numbers of each row object in file order, which is the order of sitting: two that
-    /// follow each other are neighbours unless the drawing leaves a gap.
+    /// follow each other are neighbours unless the drawing leaves a gap. Places that are gone are in none.
     #[must_use]
     pub fn seats_by_row(&self) -> Vec<Vec<u32>> {
         let mut rows = vec![Vec::new(); self.rows.len()];
-        for (seat_no, seat) in (0_u32..).zip(&self.seats) {
+        for (seat_no, seat) in (0_u32..).zip(&self.seats).filter(|(_, seat)| !seat.gone) {
             if let Some(row) = rows.get_mut(seat.row as usize) {
                 row.push((seat.index_in_row, seat_no));
             }

@@ -312,6 +312,7 @@ impl Flat {
                     restricted_view: seat.restricted_view,
                     start_direction: seat.start_direction,
                     uuid: seat.uuid,
+                    gone: false,
                 },
             ));
         }

@@ -193,6 +193,7 @@ fn assemble(meta: Meta, columns: Columns) -> Result<MapData, DecodeError> {
     }
     let Columns { points, radii, categories, flags, rows } = columns;
     let labels = labels.labels;
+    let (row_starts, row_members) = present(&row_starts, &row_members, &flags);
     Ok(MapData { meta, points, radii, categories, flags, rows, row_starts, row_members, labels, label_of })
 }
 
@@ -217,6 +218,17 @@ fn check_columns(meta: &Meta, columns: &Columns) -> Result<(), DecodeError> {
         return Err(DecodeError::Contradiction("an outline with half a point"));
     }
     Ok(())
+}
+
+/// The seat numbers by row without those of places that are gone, and where each row begins.
+fn present(starts: &[u32], members: &[u32], flags: &[Flags]) -> (Vec<u32>, Vec<u32>) {
+    let gone = |seat: &u32| flags.get(*seat as usize).is_none_or(|flags| flags.gone());
+    let (mut kept_starts, mut kept) = (vec![0], Vec::with_capacity(members.len()));
+    for row in 0..starts.len().saturating_sub(1) {
+        kept.extend(slice_of(starts, members, row).iter().copied().filter(|seat| !gone(seat)));
+        kept_starts.push(u32::try_from(kept.len()).unwrap_or(u32::MAX));
+    }
+    (kept_starts, kept)
 }
 
 /// The seat numbers by row, and where each row begins.
@@ -362,7 +374,8 @@ impl MapData {
         &self.rows
     }
 
-    /// The seat numbers of a row object, ascending; empty for a row that is not there.
+    /// The seat numbers of a row object, ascending, without those of places that are gone; empty for a
+    /// row that is not there.
     #[must_use]
     pub fn row_seats(&self, row: u32) -> &[u32] {
         slice_of(&self.row_starts, &self.row_members, row as usize)

@@ -74,7 +74,8 @@ fn flags(seat: &Seat) -> u8 {
         Kind::Companion => Flags::COMPANION,
         Kind::Standing => Flags::STANDING,
     };
-    kind | if seat.restricted_view { Flags::RESTRICTED_VIEW } else { 0 }
+    let restricted_view = if seat.restricted_view { Flags::RESTRICTED_VIEW } else { 0 };
+    kind | restricted_view | if seat.gone { Flags::GONE } else { 0 }
 }
 
 fn runs(values: impl Iterator<Item = u32>) -> Vec<(u32, u32)> {
@@ -138,7 +139,7 @@ impl Grain {
 fn sections(plan: &Plan, grain: Grain) -> Vec<MapSection> {
     let pitch = outline::pitch(plan);
     let mut members: Vec<Vec<Point>> = vec![Vec::new(); plan.sections.len()];
-    for seat in &plan.seats {
+    for seat in plan.seats.iter().filter(|seat| !seat.gone) {
         if let Some(points) = members.get_mut(usize::from(seat.section)) {
             points.push(seat.center());
         }

@@ -22,7 +22,9 @@ impl Flags {
     pub(super) const COMPANION: u8 = 2;
     pub(super) const RESTRICTED_VIEW: u8 = 4;
     pub(super) const STANDING: u8 = 8;
-    pub(super) const KNOWN: u8 = Self::WHEELCHAIR | Self::COMPANION | Self::RESTRICTED_VIEW | Self::STANDING;
+    pub(super) const GONE: u8 = 16;
+    pub(super) const KNOWN: u8 =
+        Self::WHEELCHAIR | Self::COMPANION | Self::RESTRICTED_VIEW | Self::STANDING | Self::GONE;
 
     /// A place for a wheelchair.
     #[must_use]
@@ -40,6 +42,12 @@ impl Flags {
     #[must_use]
     pub const fn standing(self) -> bool {
         self.0 & Self::STANDING != 0
+    }
+
+    /// Taken away by a newer version of the plan: the number is kept, there is nothing to draw or to sell.
+    #[must_use]
+    pub const fn gone(self) -> bool {
+        self.0 & Self::GONE != 0
     }
 
     /// Something stands between seat and stage.
@@ -97,7 +105,7 @@ pub struct MapRow {
     pub first: u32,
     /// Number of seats.
     pub count: u32,
-    /// Labels in the order of `seat_no`.
+    /// Labels in the order of `seat_no`, those of places that are gone among them.
     pub seats: SeatLabels,
 }
 
