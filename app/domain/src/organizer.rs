@@ -6,6 +6,7 @@ pub mod draft;
 pub mod members;
 pub mod plans;
 pub mod pricing;
+pub mod replanning;
 pub mod sales;
 pub mod search;
 

@@ -112,8 +112,8 @@ pub struct Backend {
     pub(crate) adjacency: Mutex<HashMap<PlanId, crate::best::Neighbours>>,
     /// The on-sale desks that somebody looks at.
     pub(crate) desks: crate::organizer::Desks,
-    /// Seats of performances with zones of their own: fixed by publishing, so read once.
-    pub(crate) zoned: Mutex<HashMap<PerformanceId, Arc<crate::catalog::PlanSeats>>>,
+    /// Seats of performances with zones of their own: fixed for one plan, so read once.
+    pub(crate) zoned: Mutex<HashMap<PerformanceId, (PlanId, Arc<crate::catalog::PlanSeats>)>>,
     /// One hub for each performance that somebody watches.
     pub(crate) live: Live,
     /// Sessions that were revoked while their cookies may still look fresh.

@@ -47,7 +47,7 @@ pub(crate) struct PlanSeats {
 impl PlanSeats {
     fn new(seats: Vec<plans::PlanSeatRow>, categories: Vec<String>) -> Self {
         let mut areas: HashMap<u32, Vec<(u32, u32)>> = HashMap::new();
-        for (no, seat) in (0_u32..).zip(&seats).filter(|(_, seat)| seat.standing) {
+        for (no, seat) in (0_u32..).zip(&seats).filter(|(_, seat)| seat.standing && !seat.gone) {
             let stretches = areas.entry(u32::try_from(seat.row_no).unwrap_or(u32::MAX)).or_default();
             match stretches.last_mut() {
                 Some((first, last)) if *last + 1 == no && seats[*first as usize].category == seat.category => {
@@ -204,18 +204,20 @@ impl Backend {
     /// The seats of a plan in the zones of a performance.
     async fn zoned_seats(&self, id: PerformanceId, plan: PlanId) -> Result<Arc<PlanSeats>> {
         let cached = self.zoned.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(&id).cloned();
-        if let Some(seats) = cached {
+        if let Some((_, seats)) = cached.filter(|(of, _)| *of == plan) {
             return Ok(seats);
         }
         let mut seats = self.plan_seats(plan).await?.seats.clone();
         for (seat, zone) in publishing::moved(&self.pg, id).await? {
             match seats.get_mut(seat) {
+                // Its zone is kept for the case that it comes back.
+                Some(seat) if seat.gone => {}
                 Some(seat) => seat.category = zone,
                 None => return Err(Error::Broken(format!("seat {seat} of a zone is not in the plan"))),
             }
         }
         let seats = Arc::new(PlanSeats::new(seats, publishing::zones(&self.pg, id).await?));
-        self.zoned.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(id, Arc::clone(&seats));
+        self.zoned.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(id, (plan, Arc::clone(&seats)));
         Ok(seats)
     }
 
@@ -277,7 +279,7 @@ impl Backend {
                 phase: phase(row, now),
                 opens: zoned(row.opens, &row.time_zone)?,
                 from_price: row.from_minor.map(|minor| Money::new(minor, row.currency)),
-                seats: row.seat_count,
+                seats: row.seats(),
                 stock: self.queue_status(row.id).await?.stock,
             });
         }
@@ -417,6 +419,7 @@ mod tests {
             category,
             accessible: false,
             standing,
+            gone: false,
         }
     }
 

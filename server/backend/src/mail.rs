@@ -83,6 +83,27 @@ pub(crate) fn tickets_ready(
     Mail { to: to.to_owned(), subject, body }
 }
 
+/// The mail that says that sold seats read differently: each so far, and from now on.
+pub(crate) fn seats_renamed(to: &str, event: &str, seats: &[(String, String)], link: &str, lang: &str) -> Mail {
+    let list = seats.iter().map(|(before, after)| format!("{before}  →  {after}")).collect::<Vec<_>>().join("\n");
+    let (subject, body) = if lang == "zh" {
+        (
+            format!("座位名称变更：{event}"),
+            format!(
+                "主办方更新了座位图。您的座位没有变，只是名称不同了：\n\n{list}\n\n您的门票继续有效：\n\n{link}\n"
+            ),
+        )
+    } else {
+        (
+            format!("Your seats have new names: {event}"),
+            format!(
+                "The organizer has changed the seat map. Your seats are the same, only their names changed:\n\n{list}\n\nYour tickets stay valid:\n\n{link}\n"
+            ),
+        )
+    };
+    Mail { to: to.to_owned(), subject, body }
+}
+
 /// The mail that says that money goes back.
 pub(crate) fn refunded(to: &str, event: &str, amount: &str, lang: &str) -> Mail {
     let (subject, body) = if lang == "zh" {

@@ -24,6 +24,7 @@ pub(crate) mod publishing;
 pub(crate) mod queue;
 pub(crate) mod refunds;
 pub(crate) mod repairs;
+pub(crate) mod replanning;
 pub(crate) mod search;
 pub(crate) mod story;
 pub(crate) mod tickets;

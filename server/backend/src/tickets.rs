@@ -4,10 +4,12 @@ use crate::backend::Backend;
 use crate::catalog::zoned;
 use crate::error::{Error, Result};
 use crate::mail;
+use crate::organizer::ticket_words;
 use crate::postgres::orders::{self, ItemRow, OrderRow};
 use crate::postgres::{accounts, tickets};
 use domain::order::{OrderEvent, OrderFacts, transition};
 use domain::ticket::TicketCode;
+use domain::venue::SeatLabel;
 use domain::{OrderId, TicketId};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -85,11 +87,8 @@ impl Backend {
         let seats: Vec<String> = items
             .iter()
             .map(|item| {
-                if account.lang == "zh" {
-                    format!("{} · {} 排 {} 座", item.section, item.row, item.label)
-                } else {
-                    format!("{} · row {} · seat {}", item.section, item.row, item.label)
-                }
+                let label = SeatLabel { section: &item.section, row: &item.row, seat: &item.label };
+                ticket_words(&label, &account.lang)
             })
             .collect();
         let link = format!("{}/orders/{}", self.config.public_url, order.id);

@@ -6,8 +6,9 @@ use anyhow::{Context as _, bail};
 use backend::{Backend, Member, NewPerformance};
 use clap::Subcommand;
 use domain::organizer::pricing::SeatSet;
+use domain::organizer::replanning::{PlanChange, SeatPlaces, Taken};
 use domain::organizer::sales::EventFields;
-use domain::{AllocationId, Millis, PerformanceId, SeatNo};
+use domain::{AllocationId, Millis, PerformanceId, PlanId, SeatNo};
 use std::sync::Arc;
 
 /// In place of a code: one is made that nobody can guess.
@@ -127,6 +128,8 @@ pub(super) enum PerformanceCommand {
         #[arg(long, default_value = ORGANIZATION)]
         organization: String,
     },
+    /// Put another version of the plan in place, also while seats are sold; prints what changes
+    ReplacePlan(ReplacePlanArgs),
     /// Put blocked seats back on sale
     Unblock {
         /// The performance
@@ -160,6 +163,22 @@ pub(super) struct AllocateArgs {
     /// A code that opens them, once for each; `auto` makes one, which is printed
     #[arg(long = "code")]
     codes: Vec<String>,
+    /// The organization to act for; made if there is none of that name
+    #[arg(long, default_value = ORGANIZATION)]
+    organization: String,
+}
+
+/// What is said of another plan.
+#[derive(clap::Args)]
+pub(super) struct ReplacePlanArgs {
+    /// The performance
+    id: PerformanceId,
+    /// The plan; the newest of the venue when none is given
+    #[arg(long)]
+    plan: Option<PlanId>,
+    /// Only tell what would change
+    #[arg(long)]
+    dry_run: bool,
     /// The organization to act for; made if there is none of that name
     #[arg(long, default_value = ORGANIZATION)]
     organization: String,
@@ -239,6 +258,7 @@ pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<(
                 let member = member(&backend, &organization).await?;
                 backend.block_for(&member, id, &seat_list(&seats)?, Some(&reason)).await?;
             }
+            PerformanceCommand::ReplacePlan(args) => replace_plan(&backend, args).await?,
             PerformanceCommand::Unblock { id, seats, organization } => {
                 let member = member(&backend, &organization).await?;
                 backend.block_for(&member, id, &seat_list(&seats)?, None).await?;
@@ -267,6 +287,57 @@ async fn allocate(backend: &Arc<Backend>, args: AllocateArgs) -> anyhow::Result<
         print(&backend.add_code_for(&member, args.id, id, own).await?);
     }
     Ok(())
+}
+
+async fn replace_plan(backend: &Arc<Backend>, args: ReplacePlanArgs) -> anyhow::Result<()> {
+    let member = member(backend, &args.organization).await?;
+    let plan = match args.plan {
+        Some(plan) => plan,
+        None => match backend.replanning_for(&member, args.id).await?.choices.first() {
+            Some(newest) => newest.id,
+            None => bail!("--plan: the venue has no plan"),
+        },
+    };
+    let preview = backend.preview_plan_change_for(&member, args.id, plan).await?;
+    for line in told(&preview) {
+        print(&line);
+    }
+    if args.dry_run {
+        if !preview.is_allowed() {
+            bail!("seats that somebody has are missing: the change would be refused");
+        }
+        return Ok(());
+    }
+    backend.change_plan_for(&member, args.id, preview.from, plan).await?;
+    print("the plan was replaced");
+    Ok(())
+}
+
+/// What another plan changes, a line for each fact.
+fn told(change: &PlanChange) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{} seats now, {} then; {} stay, {} of them drawn elsewhere, {} under other words, {} in another category",
+        change.seats_before, change.seats_after, change.kept, change.moved, change.renamed, change.recategorized
+    )];
+    let mut list = |what: &str, seats: &SeatPlaces| {
+        if seats.count > 0 {
+            lines.push(format!("{what}: {}", seats.count));
+            lines.extend(seats.places.iter().map(|place| format!("  {place}")));
+        }
+    };
+    list("new", &change.added);
+    list("back", &change.back);
+    list("gone", &change.gone);
+    for (taken, seats) in &change.lost {
+        let what = match taken {
+            Taken::Sold => "missing though sold",
+            Taken::Held => "missing though in open orders",
+            Taken::Allocated => "missing though in an allocation",
+        };
+        list(what, seats);
+    }
+    lines.extend(change.renamed_sold.iter().map(|seat| format!("sold {} becomes {}", seat.before, seat.after)));
+    lines
 }
 
 /// Seats by number, with ranges.

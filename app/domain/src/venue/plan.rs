@@ -5,13 +5,16 @@
 //! alone, which numbers the seats and refuses what breaks a limit.
 //!
 //! **Invariant: `seat_no` is the index into [`Plan::seats`]**, in the canonical order: section, then
-//! numeric row number or else row position, then numeric seat number or else seat position.
+//! numeric row number or else row position, then numeric seat number or else seat position. A plan that
+//! was put in the place of another keeps its numbers instead; see [`renew`].
 
 mod document;
 mod draft;
 mod missing;
+mod renew;
 
 pub use missing::missing_seats;
+pub use renew::{RenewError, Renewal, renew};
 
 pub(in crate::venue) use draft::stepped;
 

@@ -24,7 +24,7 @@ use domain::organizer::allocations::{
     AllocationForm, AllocationView, AllocationsView, CODES_MAX, CodeForm, CodeView, KeptCounts, KeptStep, ReleasedView,
     check_name, check_release,
 };
-use domain::organizer::pricing::{SeatSet, tell_seats, typed_seats};
+use domain::organizer::pricing::{SeatSet, tell_seats};
 use domain::{AllocationCodeId, AllocationId, Code, Millis, PerformanceId, Refusal, SeatNo};
 use serde_json::json;
 use std::sync::Arc;
@@ -427,7 +427,7 @@ fn code_view(code: &CodeRow) -> CodeView {
 /// The seats that were picked and those that were typed.
 fn chosen(sale: &Sale, picked: &str, typed: &str) -> Result<SeatSet> {
     let picked: SeatSet = picked.parse().map_err(|e| Refusal::new(Code::InvalidInput, format!("seats: {e}")))?;
-    let typed: Vec<SeatNo> = typed_seats(typed, sale.seats.labels())?;
+    let typed = sale.seats.typed(typed)?;
     Ok(picked.list().iter().copied().chain(typed).collect())
 }
 

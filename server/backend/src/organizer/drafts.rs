@@ -79,7 +79,7 @@ impl Backend {
             let blocked = catalog::blocked(&self.pg, id).await?;
             let sale = self.reload_sale(id).await?;
             // The page is of use also while the seats can't be reached.
-            let readiness = self.readiness(&sale).await.unwrap_or(Readiness::Building { seats: sale.row.seat_count });
+            let readiness = self.readiness(&sale).await.unwrap_or(Readiness::Building { seats: sale.row.seats() });
             return self.published_view(&sale, &blocked, readiness);
         }
         let row = self.own_draft(&member, id).await?;
@@ -295,7 +295,7 @@ impl Backend {
                 city: row.city.clone(),
                 zone: row.time_zone.clone(),
                 map_digest: row.map_digest.clone(),
-                seats: row.seat_count,
+                seats: row.seats(),
             }),
             plans: Vec::new(),
             starts: local(row.starts)?,

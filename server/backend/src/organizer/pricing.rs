@@ -52,7 +52,17 @@ impl PlanSeats {
         Some(SeatLabel { section: &row.section, row: &row.row, seat: &row.label })
     }
 
-    pub(super) fn labels(&self) -> impl Iterator<Item = SeatLabel<'_>> {
+    /// The seats that somebody typed; those that are gone are not meant.
+    ///
+    /// # Errors
+    /// As [`pricing::typed_seats`].
+    pub(super) fn typed(&self, text: &str) -> Result<Vec<SeatNo>> {
+        let typed = pricing::typed_seats(text, self.labels())?;
+        let gone = |seat: &SeatNo| self.seats.get(seat.0 as usize).is_none_or(|row| row.gone);
+        Ok(typed.into_iter().filter(|seat| !gone(seat)).collect())
+    }
+
+    fn labels(&self) -> impl Iterator<Item = SeatLabel<'_>> {
         self.seats.iter().map(|row| SeatLabel { section: &row.section, row: &row.row, seat: &row.label })
     }
 
@@ -132,6 +142,9 @@ impl Backend {
         let mut zone_of = house.seats;
         let mut moved: Vec<(u8, Vec<SeatNo>)> = Vec::new();
         for (seat, zone) in prices::seat_zones(&self.pg, id).await? {
+            if seats.seats.get(seat as usize).is_none_or(|row| row.gone) {
+                continue;
+            }
             if let Some(slot) = zone_of.get_mut(seat as usize) {
                 *slot = zone;
             }
@@ -296,7 +309,7 @@ impl Backend {
         let picked: SeatSet =
             form.picked.parse().map_err(|e| Refusal::new(Code::InvalidInput, format!("seats: {e}")))?;
         let plan = self.plan_seats(plan).await?;
-        let typed = pricing::typed_seats(&form.typed, plan.labels())?;
+        let typed = plan.typed(&form.typed)?;
         Ok(picked.list().iter().copied().chain(typed).collect())
     }
 

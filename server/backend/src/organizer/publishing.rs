@@ -135,11 +135,21 @@ impl Backend {
 
     /// Publishes the plan's map with the draft's zones in place of the categories.
     async fn publish_zones(&self, plan_digest: &str, draft: &Draft, facts: &PlanFacts) -> Result<String> {
-        let dir = self.config.maps_dir();
-        let (digest, zones, zone_of) = (plan_digest.to_owned(), draft.zones.clone(), draft.seat_zones(facts));
+        let zones = draft.zones.iter().map(|zone| (zone.name.clone(), zone.color.clone())).collect();
+        self.publish_zoned_map(plan_digest, zones, draft.seat_zones(facts)).await
+    }
+
+    /// Publishes the map of a plan with zones, each of a name and a colour, in place of the categories.
+    pub(super) async fn publish_zoned_map(
+        &self,
+        plan_digest: &str,
+        zones: Vec<(String, Option<String>)>,
+        zone_of: Vec<u8>,
+    ) -> Result<String> {
+        let (dir, digest) = (self.config.maps_dir(), plan_digest.to_owned());
         tokio::task::spawn_blocking(move || {
             let colors: Vec<ZoneColor<'_>> =
-                zones.iter().map(|zone| ZoneColor { name: &zone.name, color: zone.color.as_deref() }).collect();
+                zones.iter().map(|(name, color)| ZoneColor { name, color: color.as_deref() }).collect();
             let map = with_zones(&read_map(&dir, &digest)?, &colors, &zone_of)
                 .map_err(|e| Error::Broken(format!("the map {digest} can't carry the zones: {e}")))?;
             publish_map(&dir, &map)
@@ -159,7 +169,7 @@ impl Backend {
     }
 
     pub(super) async fn readiness(&self, sale: &Sale) -> Result<Readiness> {
-        let seats = sale.row.seat_count;
+        let seats = sale.row.seats();
         if sale.row.epoch > 0
             && let Some(read) = self.seats.snapshot(&sale.keys, sale.row.epoch).await?
             && read.bytes.len() == sale.seats.seats.len()
@@ -234,7 +244,7 @@ fn read_map(dir: &Path, digest: &str) -> Result<StaticMap> {
 
 fn sections(sale: &Sale, bytes: &[u8]) -> Vec<SectionReady> {
     let mut sections: Vec<(u16, SectionReady)> = Vec::new();
-    for (byte, seat) in bytes.iter().zip(&sale.seats.seats) {
+    for (byte, seat) in bytes.iter().zip(&sale.seats.seats).filter(|(_, seat)| !seat.gone) {
         let at = match sections.iter().position(|(number, _)| *number == seat.section_no) {
             Some(at) => at,
             None => {

@@ -22,6 +22,7 @@ pub(super) struct Prepared {
     source: String,
     document: Option<String>,
     house: House,
+    renews: Option<PlanId>,
 }
 
 impl Prepared {
@@ -30,7 +31,21 @@ impl Prepared {
         let dir = dir.to_owned();
         tokio::task::spawn_blocking(move || {
             let map_digest = publish(&dir, &plan)?;
-            Ok(Self { source: pretix::export(&plan), document: Some(plan.to_document()), map_digest, plan, house })
+            let (source, document) = (pretix::export(&plan), Some(plan.to_document()));
+            Ok(Self { source, document, map_digest, plan, house, renews: None })
+        })
+        .await
+        .map_err(|e| Error::Broken(format!("publishing ended early: {e}")))?
+    }
+
+    /// As [`Prepared::new`], for a plan that carries `renews` over into the numbers of an older one.
+    pub(super) async fn renewed(dir: &Path, plan: Plan, renews: PlanId) -> Result<Self> {
+        let dir = dir.to_owned();
+        tokio::task::spawn_blocking(move || {
+            let map_digest = publish(&dir, &plan)?;
+            // The exchange forms have no word for a number that is gone: nobody exports this plan.
+            let (source, document) = (String::new(), Some(plan.to_renewed_document()));
+            Ok(Self { source, document, map_digest, plan, house: House::default(), renews: Some(renews) })
         })
         .await
         .map_err(|e| Error::Broken(format!("publishing ended early: {e}")))?
@@ -67,6 +82,8 @@ impl Prepared {
             seat_categories: plan.seats.iter().map(|s| i16::from(s.category)).collect(),
             accessible: plan.seats.iter().map(|s| matches!(s.kind, Kind::Wheelchair | Kind::Companion)).collect(),
             standing: plan.seats.iter().map(|s| s.kind == Kind::Standing).collect(),
+            gone: plan.seats.iter().map(|s| s.gone).collect(),
+            renews: self.renews,
             now,
         }
     }

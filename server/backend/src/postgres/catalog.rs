@@ -22,7 +22,10 @@ pub(crate) struct PerformanceRow {
     pub(crate) map_digest: String,
     /// Its zones are not the plan's categories.
     pub(crate) own_zones: bool,
+    /// Numbers of seats, those that are gone among them.
     pub(crate) seat_count: u32,
+    /// Seats that a newer version of the plan took away.
+    pub(crate) gone_count: u32,
     pub(crate) starts: Millis,
     pub(crate) opens: Millis,
     pub(crate) closes: Millis,
@@ -46,9 +49,16 @@ pub(crate) struct PerformanceRow {
     pub(crate) from_minor: Option<i64>,
 }
 
+impl PerformanceRow {
+    /// Seats that there are.
+    pub(crate) fn seats(&self) -> u32 {
+        self.seat_count.saturating_sub(self.gone_count)
+    }
+}
+
 const PERFORMANCE: &str = "
     select p.*, e.slug, e.title, e.artist, e.description, e.cover, e.picture, l.venue, l.city, l.time_zone,
-           coalesce(p.map_digest, l.map_digest) as shown_digest, l.seat_count,
+           coalesce(p.map_digest, l.map_digest) as shown_digest, l.seat_count, l.gone_count,
            q.lobby, (select min(amount_minor) from prices where performance_id = p.id and version = p.price_version) as from_minor
     from performances p
     join events e on e.id = p.event_id
@@ -86,6 +96,7 @@ fn performance(row: &PgRow) -> sqlx::Result<PerformanceRow> {
         map_digest: row.try_get("shown_digest")?,
         own_zones: row.try_get::<Option<i16>, _>("zone_count")?.is_some(),
         seat_count: unsigned(row, "seat_count")?,
+        gone_count: unsigned(row, "gone_count")?,
         starts: Millis(row.try_get("starts_ms")?),
         opens: Millis(row.try_get("opens_ms")?),
         closes: Millis(row.try_get("closes_ms")?),
@@ -229,6 +240,15 @@ pub(crate) async fn delete_blocked(db: impl PgExecutor<'_>, id: PerformanceId, s
         .execute(db)
         .await?;
     Ok(done.rows_affected())
+}
+
+/// Whether the seats of a performance may be built by who asks, until the transaction ends: false while
+/// another one builds them. This keeps two from undoing each other; what keeps them right is the epoch.
+pub(crate) async fn build_alone(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<bool> {
+    sqlx::query_scalar("select pg_try_advisory_xact_lock(hashtextextended('build seats ' || ($1::uuid)::text, 0))")
+        .bind(id.0)
+        .fetch_one(db)
+        .await
 }
 
 /// Raises the epoch before a rebuild: a writer of the old one can't commit afterwards. `None` when

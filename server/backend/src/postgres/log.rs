@@ -98,7 +98,7 @@ pub(crate) async fn insert_orders(
             from unnest($7::uuid[], $8::integer[]) as i (id, seat)
             join o on o.id = i.id
             join performances p on p.id = $1
-            join plan_seats s on s.plan_id = p.plan_id and s.seat_no = i.seat
+            join plan_seats s on s.plan_id = p.plan_id and s.seat_no = i.seat and not s.gone
             left join performance_seat_zones z on z.performance_id = $1 and z.seat_no = i.seat
             join prices r on r.performance_id = $1 and r.version = o.version and r.category = coalesce(z.zone, s.category)
             group by o.id)
@@ -126,7 +126,7 @@ pub(crate) async fn insert_orders(
          from unnest($2::uuid[], $3::integer[]) as i (id, seat)
          join orders o on o.id = i.id
          join performances p on p.id = $1
-         join plan_seats s on s.plan_id = p.plan_id and s.seat_no = i.seat
+         join plan_seats s on s.plan_id = p.plan_id and s.seat_no = i.seat and not s.gone
          left join performance_seat_zones z on z.performance_id = $1 and z.seat_no = i.seat
          join prices r on r.performance_id = $1 and r.version = o.price_version and r.category = coalesce(z.zone, s.category)
          on conflict (order_id, seat_no) do nothing",

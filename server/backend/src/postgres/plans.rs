@@ -28,15 +28,22 @@ pub(crate) struct PlanInsert<'a> {
     pub(crate) seat_categories: Vec<i16>,
     pub(crate) accessible: Vec<bool>,
     pub(crate) standing: Vec<bool>,
+    pub(crate) gone: Vec<bool>,
+    /// The organizer's plan that this one carries over into the numbers of an older one.
+    pub(crate) renews: Option<PlanId>,
     pub(crate) now: Millis,
 }
+
+/// The category of a seat that is gone: none, so that it has no price and is counted nowhere.
+const NO_CATEGORY: u8 = u8::MAX;
 
 /// Adds a plan with all its seats, or finds the same one: the same drawing, seat ids, venue, city and zone.
 pub(crate) async fn insert(db: &mut PgConnection, plan: &PlanInsert<'_>) -> sqlx::Result<PlanId> {
     let added = sqlx::query(
         "insert into plans
-             (id, organization_id, venue, city, time_zone, map_digest, seat_count, source, document, created_ms, house)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+             (id, organization_id, venue, city, time_zone, map_digest, seat_count, source, document, created_ms, house,
+              gone_count, renews)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
          on conflict (organization_id, venue, city, time_zone, map_digest, md5(coalesce(document, source))) do nothing",
     )
     .bind(plan.id.0)
@@ -50,6 +57,8 @@ pub(crate) async fn insert(db: &mut PgConnection, plan: &PlanInsert<'_>) -> sqlx
     .bind(plan.document)
     .bind(plan.now.0)
     .bind(Json(plan.house))
+    .bind(i32::try_from(plan.gone.iter().filter(|gone| **gone).count()).unwrap_or(i32::MAX))
+    .bind(plan.renews.map(|id| id.0))
     .execute(&mut *db)
     .await?;
     if added.rows_affected() == 0 {
@@ -80,11 +89,13 @@ pub(crate) async fn insert(db: &mut PgConnection, plan: &PlanInsert<'_>) -> sqlx
     .await?;
     sqlx::query(
         "insert into plan_seats (plan_id, seat_no, section_no, section, row_no, row_label, seat_label, category, accessible,
-             standing)
-         select $1, (n - 1)::integer, section_no, section, row_no, row_label, seat_label, category, accessible, standing
+             standing, gone)
+         select $1, (n - 1)::integer, section_no, section, row_no, row_label, seat_label, category, accessible, standing,
+                gone
          from unnest($2::smallint[], $3::text[], $4::integer[], $5::text[], $6::text[], $7::smallint[], $8::boolean[],
-                     $9::boolean[])
-             with ordinality as s (section_no, section, row_no, row_label, seat_label, category, accessible, standing, n)",
+                     $9::boolean[], $10::boolean[])
+             with ordinality as s (section_no, section, row_no, row_label, seat_label, category, accessible, standing,
+                                   gone, n)",
     )
     .bind(plan.id.0)
     .bind(&plan.sections_no)
@@ -95,6 +106,7 @@ pub(crate) async fn insert(db: &mut PgConnection, plan: &PlanInsert<'_>) -> sqlx
     .bind(&plan.seat_categories)
     .bind(&plan.accessible)
     .bind(&plan.standing)
+    .bind(&plan.gone)
     .execute(db)
     .await?;
     Ok(plan.id)
@@ -108,9 +120,12 @@ pub(crate) struct PlanSeatRow {
     pub(crate) row_no: i32,
     pub(crate) row: String,
     pub(crate) label: String,
+    /// [`NO_CATEGORY`] for a seat that is gone.
     pub(crate) category: u8,
     pub(crate) accessible: bool,
     pub(crate) standing: bool,
+    /// Taken away by a newer version of the plan: its number stays its own, it is neither shown nor sold.
+    pub(crate) gone: bool,
 }
 
 fn seat(row: &PgRow) -> sqlx::Result<PlanSeatRow> {
@@ -118,22 +133,25 @@ fn seat(row: &PgRow) -> sqlx::Result<PlanSeatRow> {
         u16::try_from(row.try_get::<i16, _>(column)?)
             .map_err(|e| sqlx::Error::ColumnDecode { index: column.to_owned(), source: e.into() })
     };
+    let gone: bool = row.try_get("gone")?;
+    let category = if gone { NO_CATEGORY } else { u8::try_from(small("category")?).unwrap_or(NO_CATEGORY) };
     Ok(PlanSeatRow {
         section_no: small("section_no")?,
         section: row.try_get("section")?,
         row_no: row.try_get("row_no")?,
         row: row.try_get("row_label")?,
         label: row.try_get("seat_label")?,
-        category: u8::try_from(small("category")?).unwrap_or(u8::MAX),
+        category,
         accessible: row.try_get("accessible")?,
         standing: row.try_get("standing")?,
+        gone,
     })
 }
 
 /// All seats of a plan, by number.
 pub(crate) async fn seats(db: impl PgExecutor<'_>, id: PlanId) -> sqlx::Result<Vec<PlanSeatRow>> {
     sqlx::query(
-        "select section_no, section, row_no, row_label, seat_label, category, accessible, standing
+        "select section_no, section, row_no, row_label, seat_label, category, accessible, standing, gone
          from plan_seats where plan_id = $1 order by seat_no",
     )
     .bind(id.0)
@@ -165,7 +183,8 @@ pub(crate) async fn by_venue(
     organization: OrganizationId,
     venue: &str,
 ) -> sqlx::Result<Option<PlanId>> {
-    let sql = "select id from plans where organization_id = $1 and venue = $2 order by created_ms desc limit 1";
+    let sql = "select id from plans where organization_id = $1 and venue = $2 and renews is null
+               order by created_ms desc limit 1";
     Ok(sqlx::query_scalar(sql).bind(organization.0).bind(venue).fetch_optional(db).await?.map(PlanId))
 }
 
@@ -182,7 +201,8 @@ pub(crate) struct PlanListRow {
     pub(crate) created: Millis,
 }
 
-/// Plans of an organization, the newest first; one alone where its id is given.
+/// Plans of an organization, the newest first; one alone where its id is given. Those that carry another
+/// over are not listed: they count for that one.
 pub(crate) async fn of_organization(
     db: impl PgExecutor<'_>,
     organization: OrganizationId,
@@ -191,10 +211,11 @@ pub(crate) async fn of_organization(
 ) -> sqlx::Result<Vec<PlanListRow>> {
     sqlx::query(
         "select id, venue, city, time_zone, map_digest, seat_count, created_ms,
-                (select count(*) from performances f where f.plan_id = p.id) as performances,
+                (select count(*) from performances f join plans used on used.id = f.plan_id
+                 where p.id in (used.id, used.renews)) as performances,
                 not exists (select 1 from plans later where later.organization_id = p.organization_id
-                    and later.venue = p.venue and (later.created_ms, later.id) > (p.created_ms, p.id)) as newest
-         from plans p where organization_id = $1 and ($2::uuid is null or id = $2)
+                    and later.venue = p.venue and later.renews is null and (later.created_ms, later.id) > (p.created_ms, p.id)) as newest
+         from plans p where organization_id = $1 and (id = $2 or ($2::uuid is null and renews is null))
          order by created_ms desc, id desc limit $3",
     )
     .bind(organization.0)

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::postgres::orders::{EndedRow, OwningRow};
 use crate::postgres::queue::AdmissionRow;
 use crate::postgres::{allocations, catalog, log, orders, queue};
-use crate::redis::StoreRun;
+use crate::redis::{StoreRun, read_log};
 use domain::hold::{SeatByte, SeatState};
 use domain::order::OrderStatus;
 use domain::{PerformanceId, SeatNo};
@@ -68,15 +68,30 @@ async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
         refresh_settings(backend, &sale).await?;
         return Ok(());
     }
+    // Whoever builds the seats now, here or in another process, does so alone: two would undo each other.
+    let mut alone = backend.pg.begin().await?;
+    if !catalog::build_alone(&mut *alone, id).await? {
+        return Ok(());
+    }
     // Another run of the store may have lost its last second: refuse until it is rebuilt.
     backend.seats.distrust(&sale.keys).await?;
     let started = Instant::now();
     // Nothing is added from here on: what the log still has was accepted, and goes first.
     let written = writer::drain(backend, &sale).await?;
     rebuild(backend, id, (sale.row.epoch, &written), &run).await?;
+    alone.rollback().await?;
     metrics::counter!("stararena_rebuilds_total").increment(1);
     metrics::histogram!("stararena_rebuild_seconds").record(started.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Stops a sale and writes down all that it had accepted: up to where; none where something is left to
+/// write. The sale refuses from here on, until its seats are put in place again.
+pub(crate) async fn bring_to_rest(backend: &Arc<Backend>, sale: &Sale) -> Result<Option<String>> {
+    backend.seats.distrust(&sale.keys).await?;
+    let written = writer::drain(backend, sale).await?;
+    let rest = read_log(&mut backend.seats.connection(), &sale.keys, &written, None).await?;
+    Ok(rest.is_empty().then_some(written))
 }
 
 /// Carries what the organizer changed into the running sale; whether it has them now. Older settings
@@ -115,6 +130,16 @@ pub(crate) async fn rebuild(
     let Some(epoch) = catalog::raise_epoch(&mut *tx, id, from).await? else { return Ok(()) };
     log::start_epoch(&mut *tx, id, epoch).await?;
     tx.commit().await?;
+    put_in_place(backend, id, (epoch, written), run).await
+}
+
+/// The second half of a rebuild, once Postgres has the new epoch.
+pub(crate) async fn put_in_place(
+    backend: &Arc<Backend>,
+    id: PerformanceId,
+    (epoch, written): (i64, &str),
+    run: &StoreRun,
+) -> Result<()> {
     let sale = backend.reload_sale(id).await?;
     let owning = orders::owning(&backend.pg, id).await?;
     let visits = queue::admissions(&backend.pg, id, backend.seats.time(&sale.keys).await?).await?;

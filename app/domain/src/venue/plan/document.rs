@@ -1,14 +1,21 @@
 //! A plan as a document without loss, for the store.
 //!
 //! Owns the written form and the checks on its way back: a document becomes a draft again and is
-//! numbered anew, so that it can hold nothing that a draft could not have become.
+//! numbered anew, so that it can hold nothing that a draft could not have become. A plan that keeps the
+//! numbers of an older one (see [`super::renew`]) can't be numbered anew: it has a version of its own,
+//! and its indices are checked where they stand.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Area, AreaText, Draft, DraftArea, DraftRow, DraftSeat, DraftSection, Plan, PlanError};
+use super::{
+    Area, AreaText, Draft, DraftArea, DraftRow, DraftSeat, DraftSection, MAX_COORDINATE, MAX_ROWS, MAX_SEATS,
+    MAX_SECTIONS, Plan, PlanError, Seat,
+};
 
-/// The version that is written; others are refused rather than guessed at.
+/// The version of a plan in the canonical order; others are refused rather than guessed at.
 const VERSION: u32 = 1;
+/// The version of a plan that keeps the numbers of an older one.
+const RENEWED: u32 = 2;
 
 /// Why a document is no plan.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +24,7 @@ pub enum DocumentError {
     #[error("the plan's document can't be read: {0}")]
     Syntax(#[from] serde_json::Error),
     /// A version that this program does not know.
-    #[error("the plan's document is of version {0}, {VERSION} is expected")]
+    #[error("the plan's document is of version {0}, {VERSION} or {RENEWED} is expected")]
     Version(u32),
     /// An index that leads nowhere, or seats that are not in the order of their numbers.
     #[error("the plan's document contradicts itself: {0}")]
@@ -51,6 +58,13 @@ impl Plan {
             .expect("plain structs of strings and finite numbers always serialise into memory")
     }
 
+    /// As [`Self::to_document`], for a plan in the numbers of an older one.
+    #[must_use]
+    pub fn to_renewed_document(&self) -> String {
+        serde_json::to_string(&Written { version: RENEWED, plan: self })
+            .expect("plain structs of strings and finite numbers always serialise into memory")
+    }
+
     /// A plan from its document; limits and indices are checked again.
     ///
     /// # Errors
@@ -58,10 +72,14 @@ impl Plan {
     /// A document that is no JSON, of another version, or that no draft could have become.
     pub fn from_document(text: &str) -> Result<Self, DocumentError> {
         let Version { version } = serde_json::from_str(text)?;
-        if version != VERSION {
+        if version != VERSION && version != RENEWED {
             return Err(DocumentError::Version(version));
         }
         let Read { plan } = serde_json::from_str(text)?;
+        if version == RENEWED {
+            check_renewed(&plan)?;
+            return Ok(plan);
+        }
         let order: Vec<String> = plan.seats.iter().map(|seat| seat.guid.clone()).collect();
         let plan = draft(plan)?.finish()?;
         if !plan.seats.iter().map(|seat| &seat.guid).eq(&order) {
@@ -69,6 +87,35 @@ impl Plan {
         }
         Ok(plan)
     }
+}
+
+/// Whether all indices lead somewhere and all numbers are numbers.
+fn check_renewed(plan: &Plan) -> Result<(), DocumentError> {
+    if plan.seats.len() > MAX_SEATS || plan.sections.len() > MAX_SECTIONS || plan.rows.len() > MAX_ROWS {
+        return Err(DocumentError::Inconsistent("more seats, rows or sections than a plan may hold"));
+    }
+    if plan.rows.iter().any(|row| usize::from(row.section) >= plan.sections.len()) {
+        return Err(DocumentError::Inconsistent("a row of no section"));
+    }
+    if plan.areas.iter().any(|area| usize::from(area.section) >= plan.sections.len()) {
+        return Err(DocumentError::Inconsistent("an area of no section"));
+    }
+    let out_of_row = |seat: &Seat| plan.rows.get(seat.row as usize).is_none_or(|row| row.section != seat.section);
+    if plan.seats.iter().any(out_of_row) {
+        return Err(DocumentError::Inconsistent("a seat out of its row"));
+    }
+    if plan.seats.iter().any(|seat| usize::from(seat.category) >= plan.categories.len()) {
+        return Err(DocumentError::Inconsistent("a seat of no category"));
+    }
+    let in_range = |value: f64| value.is_finite() && value.abs() <= MAX_COORDINATE;
+    if plan
+        .seats
+        .iter()
+        .any(|seat| !(in_range(seat.x) && in_range(seat.y) && in_range(seat.radius) && seat.radius > 0.0))
+    {
+        return Err(DocumentError::Inconsistent("a seat in no place"));
+    }
+    Ok(())
 }
 
 /// Back to the drawing, from which [`Draft::finish`] makes the same plan again, checks and all.
