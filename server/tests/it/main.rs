@@ -39,6 +39,7 @@ mod pricing;
 mod production;
 mod purchase;
 mod queue;
+mod replan;
 mod roles;
 mod selling;
 mod standing;

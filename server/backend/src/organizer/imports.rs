@@ -352,9 +352,7 @@ impl Backend {
             let Some(written) = plans::written(&self.pg, id).await? else { continue };
             let (back, missing) = tokio::task::spawn_blocking(move || {
                 let old = plan_of(&written)?;
-                let guids: Vec<&str> =
-                    seats.iter().filter_map(|seat| old.seat(*seat)).map(|seat| seat.guid.as_str()).collect();
-                let missing = plan::missing_seats(&old, &new, &guids);
+                let missing = plan::missing_seats(&old, &new, &seats);
                 Ok::<_, Error>((new, missing))
             })
             .await
