@@ -5,6 +5,9 @@
 //! one at which it ends. A client applies a delta only when it continues exactly where it stands;
 //! anything else is a gap, and it asks for a new snapshot. A delta without changes is a sign of life:
 //! it shows that the connection stands, and whoever missed the delta before it finds that out.
+//!
+//! A seat number means the same seat in every epoch. A later epoch may have more seats, never fewer: a
+//! client with an older map applies its frames all the same, and knows some numbers that it can't show.
 
 use crate::hold::SeatState;
 use serde::{Deserialize, Serialize};

@@ -108,6 +108,24 @@ fn the_empty_plan_is_a_map_too() {
 }
 
 #[test]
+fn a_place_that_is_gone_keeps_its_number_and_is_found_nowhere() {
+    let mut plan = generate::arena(200, "Arena");
+    let whole = published(&plan);
+    plan.seats[3].gone = true;
+    let map = published(&plan);
+    assert_eq!(
+        (map.seat_count(), map.seat_label(3), map.seat_label(4)),
+        (200, whole.seat_label(3), whole.seat_label(4))
+    );
+    assert!(map.seat_flags()[3].gone() && !map.seat_flags()[4].gone());
+    let at = whole.points()[3];
+    assert_eq!(Grid::build(&whole).nearest(at.x, at.y, 1e9), Some(3));
+    assert_ne!(Grid::build(&map).nearest(at.x, at.y, 1e9), Some(3));
+    let row = map.seat_rows()[3];
+    assert!(whole.row_seats(row).contains(&3) && !map.row_seats(row).contains(&3));
+}
+
+#[test]
 fn files_that_do_not_belong_together_are_refused() {
     let (one, two) = (encode(&stadium()), encode(&generate::arena(200, "Arena")));
     assert!(decode(&one.bin, &two.json).is_err());

@@ -11,6 +11,7 @@ pub mod kept_api;
 mod key;
 pub mod list;
 pub mod model;
+pub mod newer;
 pub mod page;
 pub mod pick;
 pub mod room;

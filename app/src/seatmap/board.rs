@@ -152,6 +152,26 @@ impl Board {
         self.resize();
     }
 
+    /// A newer chart of the same house has come: who looks closely stays where they are, and the keyboard on
+    /// its seat, unless that is gone.
+    pub fn exchange(&self) {
+        let near = self.state.borrow().view.is_some_and(|view| {
+            self.host.scene.with_house(|house| level(&view.camera, house.chart()) > Detail::Sections) == Some(true)
+        });
+        let focus = self.host.scene.focus.get_untracked();
+        if focus.is_some_and(|seat| self.host.scene.with_house(|house| house.chart().is_gone(seat)) == Some(true)) {
+            self.leave();
+        }
+        if !near {
+            return self.renew();
+        }
+        let mut state = self.state.borrow_mut();
+        (state.glide, state.hover, state.band, state.prepared) = (None, None, None, false);
+        drop(state);
+        self.hide_tip();
+        self.resize();
+    }
+
     /// The canvas has another size, the screen another density, or the chart has come.
     pub fn resize(&self) {
         let size = Size { width: self.canvas.client_width().into(), height: self.canvas.client_height().into() };

@@ -149,6 +149,9 @@ fn mount(host: Host, canvas: NodeRef<Canvas>, place: Place, tip: RwSignal<Option
         }
         if shown != Some(charts) {
             with_board(place, |board| {
+                if scene.is_newer() {
+                    return board.exchange();
+                }
                 board.renew();
                 if let Some(seat) = scene.focus.get_untracked().or(start) {
                     board.focus(seat);

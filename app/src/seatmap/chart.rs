@@ -2,10 +2,15 @@
 //! with their boxes, row names with their places, and the grid that finds seats.
 //!
 //! Built once a map, coloured anew when prices or zones change. Owns no live state.
+//!
+//! **Invariant: a place that a newer version of the plan took away is nowhere**: in no section, row, zone
+//! or count, and found by no search; its number and its name alone remain, for who has chosen it.
 
 mod pits;
+mod row_marks;
 
 pub use pits::Pit;
+pub use row_marks::RowMark;
 
 use super::zones::{NO_ZONE, Zones};
 use domain::SeatNo;
@@ -18,6 +23,8 @@ use domain::venue::{Point, Rect, SeatLabel};
 const SIZES_MAX: usize = 6;
 /// Sizes closer than this, in plan units, count as one.
 const SAME_SIZE: f64 = 0.25;
+/// Stands for "none" where sections are written as two bytes: a plan has fewer.
+const NO_BLOCK: u16 = u16::MAX;
 
 /// A section with what is needed to show it as a whole.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,15 +41,6 @@ pub struct Block {
     pub seats: u32,
     /// The part of its box that its outline fills: a turned block has less room for words.
     pub fullness: f64,
-}
-
-/// The name of a row beside its first seat.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RowMark {
-    /// Its number or letter.
-    pub label: String,
-    /// Where it stands.
-    pub at: Point,
 }
 
 /// A direction of the arrow keys.
@@ -68,6 +66,7 @@ pub struct Chart {
     /// The index of each seat's zone.
     zones_of: Vec<u8>,
     kinds: Vec<Kind>,
+    /// The section of each seat, or [`NO_BLOCK`].
     blocks_of: Vec<u16>,
     sizes: Vec<f64>,
     sizes_of: Vec<u8>,
@@ -96,7 +95,7 @@ impl Chart {
             sizes: Vec::new(),
             sizes_of: Vec::with_capacity(count),
             blocks: blocks_of(&map),
-            row_marks: row_marks_of(&map),
+            row_marks: row_marks::of(&map),
             pits: Vec::new(),
             pit_of_block: Vec::new(),
             letters: Vec::new(),
@@ -119,7 +118,9 @@ impl Chart {
                 *slot = *category;
             }
         }
-        self.zones_of = self.categories.iter().map(|category| zones.index_of(*category)).collect();
+        let there = self.map.seat_flags().iter().map(|flags| !flags.gone());
+        let zone_of = |(category, there): (&u8, bool)| if there { zones.index_of(*category) } else { NO_ZONE };
+        self.zones_of = self.categories.iter().zip(there).map(zone_of).collect();
         self.letters = zones.list().iter().map(|zone| zone.letter).collect();
         self.colouring = self.colouring.wrapping_add(1);
         self.blocks.iter_mut().for_each(|block| block.seats = 0);
@@ -144,6 +145,11 @@ impl Chart {
             } else {
                 Kind::Seat
             });
+            if seat.flags.gone() {
+                self.blocks_of.push(NO_BLOCK);
+                self.sizes_of.push(0);
+                continue;
+            }
             self.blocks_of.push(seat.section);
             let size = size_index(&mut self.sizes, seat.radius);
             self.sizes_of.push(size);
@@ -159,9 +165,19 @@ impl Chart {
         }
     }
 
-    /// Number of seats.
+    /// How many seat numbers there are, those of places that are gone among them.
     pub fn seat_count(&self) -> usize {
         self.zones_of.len()
+    }
+
+    /// How many seats there are.
+    pub fn place_count(&self) -> usize {
+        self.blocks_of.iter().filter(|block| **block != NO_BLOCK).count()
+    }
+
+    /// Whether a newer version of the plan took this seat away.
+    pub fn is_gone(&self, seat: SeatNo) -> bool {
+        self.map.seat_flags().get(seat.0 as usize).is_some_and(|flags| flags.gone())
     }
 
     /// What there is to see.
@@ -191,7 +207,8 @@ impl Chart {
 
     /// The section of a seat, as an index into [`Chart::blocks`].
     pub fn block_of(&self, seat: SeatNo) -> usize {
-        self.blocks_of.get(seat.0 as usize).copied().map_or(usize::MAX, usize::from)
+        let block = self.blocks_of.get(seat.0 as usize).copied().filter(|block| *block != NO_BLOCK);
+        block.map_or(usize::MAX, usize::from)
     }
 
     /// The index of a seat's zone; `None` when it is in none, which is not for sale.
@@ -232,7 +249,7 @@ impl Chart {
 
     /// Whether there are places of this kind.
     pub fn has(&self, kind: Kind) -> bool {
-        self.kinds.contains(&kind)
+        self.kinds.iter().zip(&self.blocks_of).any(|(of, block)| *of == kind && *block != NO_BLOCK)
     }
 
     /// The seats of a section.
@@ -256,11 +273,11 @@ impl Chart {
         sizes
     }
 
-    /// The rows of a section: index and name.
+    /// The rows of a section that have seats: index and name.
     pub fn block_rows(&self, block: usize) -> Vec<(u32, &str)> {
         (0..)
             .zip(self.map.rows())
-            .filter(|(_, row)| usize::from(row.section) == block)
+            .filter(|(index, row)| usize::from(row.section) == block && !self.map.row_seats(*index).is_empty())
             .map(|(index, row)| (index, row.label.as_str()))
             .collect()
     }
@@ -285,12 +302,12 @@ impl Chart {
         self.map.seat_label(seat.0)
     }
 
-    /// The centre of a seat.
+    /// The centre of a seat; `None` where it is gone.
     pub fn place(&self, seat: SeatNo) -> Option<Point> {
-        self.map.points().get(seat.0 as usize).copied()
+        self.map.points().get(seat.0 as usize).copied().filter(|_| !self.is_gone(seat))
     }
 
-    /// The centres of all seats.
+    /// The centres by seat number, those of places that are gone among them.
     pub fn places(&self) -> &[Point] {
         self.map.points()
     }
@@ -382,26 +399,6 @@ fn blocks_of(map: &MapData) -> Vec<Block> {
             rings: section.outline.clone(),
             seats: 0,
             fullness: 1.0,
-        })
-        .collect()
-}
-
-/// Each row's name, one seat's width before its first seat in the direction of the row.
-fn row_marks_of(map: &MapData) -> Vec<RowMark> {
-    (0..)
-        .zip(map.rows())
-        .filter(|(_, row)| !row.label.is_empty())
-        .filter_map(|(index, row)| {
-            let members = map.row_seats(index);
-            let first = map.seat(*members.first()?)?;
-            let at = Point::new(first.x, first.y);
-            let ahead = members.get(1).and_then(|next| map.seat(*next)).map_or(Point::new(1.0, 0.0), |next| {
-                let step = Point::new(next.x, next.y).minus(at);
-                let length = step.distance(Point::default());
-                if length > 0.0 { Point::new(step.x / length, step.y / length) } else { Point::new(1.0, 0.0) }
-            });
-            let back = first.radius * 2.1;
-            Some(RowMark { label: row.label.clone(), at: at.plus(Point::new(-ahead.x * back, -ahead.y * back)) })
         })
         .collect()
 }

@@ -80,6 +80,9 @@ pub enum Standing {
 pub enum Applied {
     /// A snapshot: anything may have changed.
     Everything,
+    /// A snapshot of a sale that was built anew, or for more seats than the chart has: applied to those
+    /// that it has, and the map itself may be another one by now.
+    Rebuilt,
     /// These seats changed.
     Seats(Vec<u32>),
     /// It can't be applied: ask for a snapshot.
@@ -184,6 +187,7 @@ impl House {
     /// `None` before the first snapshot.
     pub fn state(&self, seat: SeatNo) -> Option<SeatState> {
         match self.live.state(seat.0) {
+            Some(SeatState::Available | SeatState::Blocked) if self.chart.is_gone(seat) => Some(SeatState::Blocked),
             Some(SeatState::Blocked) if self.opened.contains(&seat) => Some(SeatState::Available),
             state => state,
         }
@@ -275,7 +279,7 @@ impl House {
             (0..)
                 .map(SeatNo)
                 .zip(places)
-                .filter(|(seat, _)| !free_only || self.is_free(*seat))
+                .filter(|(seat, _)| if free_only { self.is_free(*seat) } else { !self.chart.is_gone(*seat) })
                 .min_by(|a, b| a.1.distance_squared(place).total_cmp(&b.1.distance_squared(place)))
                 .map(|(seat, _)| seat)
         };
@@ -352,8 +356,7 @@ impl House {
     /// Applies a frame as it came from the wire.
     pub fn apply(&mut self, bytes: &[u8]) -> Applied {
         match Frame::decode(bytes).and_then(|frame| self.apply_frame(frame)) {
-            Ok(Some(seats)) => Applied::Seats(seats),
-            Ok(None) => Applied::Everything,
+            Ok(applied) => applied,
             Err(_) if self.waiting => Applied::Waiting,
             Err(_) => {
                 self.waiting = true;
@@ -367,20 +370,41 @@ impl House {
         self.waiting = true;
     }
 
-    fn apply_frame(&mut self, frame: Frame) -> Result<Option<Vec<u32>>, FrameError> {
-        if let Frame::Snapshot { seats, .. } = &frame {
-            if seats.len() != self.chart.seat_count() {
+    /// Another chart of the same house has come: seat numbers mean what they meant, so that everything
+    /// that is known of them stays.
+    pub fn exchange(&mut self, chart: Chart) {
+        self.known = vec![SeatState::Blocked; chart.seat_count()];
+        self.looks = vec![0; chart.seat_count()];
+        self.mark_tallies = vec![MarkTally::default(); chart.blocks().len()];
+        self.chart = chart;
+        self.recount();
+        self.set_chosen(self.chosen.clone());
+        self.set_marks(self.marks.clone());
+    }
+
+    /// How many seats the live map has: more than the chart, once a newer plan added some.
+    pub fn live_count(&self) -> usize {
+        self.live.seats().len()
+    }
+
+    fn apply_frame(&mut self, frame: Frame) -> Result<Applied, FrameError> {
+        let known = self.chart.seat_count();
+        let mut rebuilt = false;
+        if let Frame::Snapshot { epoch, seats, .. } = &frame {
+            if seats.len() < known {
                 return Err(FrameError::Malformed);
             }
             // Whatever comes of it, this was the snapshot: a stale one is to be asked for again.
             self.waiting = false;
+            rebuilt = seats.len() > known || (self.is_ready() && *epoch != self.live.epoch());
         }
-        let changed = self.live.apply(frame)?;
-        match &changed {
-            None => self.recount(),
-            Some(seats) => seats.iter().for_each(|seat| self.update(SeatNo(*seat))),
-        }
-        Ok(changed)
+        let Some(mut changed) = self.live.apply(frame)? else {
+            self.recount();
+            return Ok(if rebuilt { Applied::Rebuilt } else { Applied::Everything });
+        };
+        changed.retain(|seat| (*seat as usize) < known);
+        changed.iter().for_each(|seat| self.update(SeatNo(*seat)));
+        Ok(Applied::Seats(changed))
     }
 
     fn recount(&mut self) {

@@ -89,7 +89,7 @@ pub fn PlanLegend(
         scene.with_house(|house| {
             let sizes = house.chart().zone_sizes();
             let zoned: u32 = sizes.iter().sum();
-            let all = u32::try_from(house.chart().seat_count()).unwrap_or(u32::MAX);
+            let all = u32::try_from(house.chart().place_count()).unwrap_or(u32::MAX);
             (house.free_by_zone(), sizes, all.saturating_sub(zoned))
         })
     });

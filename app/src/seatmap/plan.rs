@@ -231,6 +231,9 @@ impl Plan {
     /// Place; zone, price, kind, state and mark of a seat.
     fn seat_lines(self, house: &House, seat: SeatNo) -> Option<[String; 2]> {
         let (lang, chart) = (self.scene.lang, house.chart());
+        if chart.is_gone(seat) {
+            return None;
+        }
         let place = words::place(lang, chart.label(seat)?, chart.kind(seat));
         let mut parts = self.scene.zones.with_value(|zones| {
             let Some(zone) = zones.of_category(chart.category(seat)) else {

@@ -46,6 +46,8 @@ pub enum Happened {
     Loaded,
     /// Live states changed.
     Changed,
+    /// The sale was built anew, perhaps with another map.
+    Rebuilt,
 }
 
 /// What the mouse rests on, with its place in CSS pixels.
@@ -114,6 +116,8 @@ pub struct Scene {
     /// The seat that the keyboard is on.
     pub focus: RwSignal<Option<SeatNo>>,
     house: StoredValue<Option<House>>,
+    /// Whether the last chart is a newer one of the house that was seen already.
+    newer: StoredValue<bool>,
     link: BrowserOnly<Link>,
     /// Counts loads: only the last one counts.
     loads: StoredValue<u32>,
@@ -132,6 +136,7 @@ impl Scene {
             changed: RwSignal::new(Vec::new()),
             focus,
             house: StoredValue::new(None),
+            newer: StoredValue::new(false),
             link: BrowserOnly::new(),
             loads: StoredValue::new(0),
         }
@@ -142,12 +147,10 @@ impl Scene {
     pub fn load(self, digest: String, live: Option<PerformanceId>, told: impl Fn(Happened) + Copy + 'static) {
         self.status.set(Status::Loading);
         self.link.clear();
-        let load = self.loads.with_value(|loads| loads.wrapping_add(1));
-        self.loads.set_value(load);
+        let Some(load) = self.begin_load() else { return };
         spawn_local(async move {
             let map = fetch_map(&digest).await;
-            // The page may have been left meanwhile, or another chart asked for.
-            if self.loads.try_get_value() != Some(load) {
+            if !self.is_last(load) {
                 return;
             }
             let Some(map) = map else {
@@ -156,6 +159,7 @@ impl Scene {
             };
             let chart = self.zones.with_value(|zones| Chart::new(map, zones));
             self.put(if live.is_some() { House::new(chart) } else { House::all_free(chart) });
+            self.newer.set_value(false);
             told(Happened::Loaded);
             self.charts.update(|n| *n = n.wrapping_add(1));
             match live {
@@ -167,6 +171,38 @@ impl Scene {
             }
             self.touch();
         });
+    }
+
+    /// Puts a newer chart of the same house in the place of the one that is seen, which stays until then;
+    /// the connection and all that is known of seats stay. Whether it came.
+    pub async fn exchange(self, digest: &str, zones: Zones) -> bool {
+        let Some(load) = self.begin_load() else { return false };
+        let Some(map) = fetch_map(digest).await.filter(|_| self.is_last(load)) else { return false };
+        let chart = Chart::new(map, &zones);
+        self.zones.set_value(zones);
+        self.update(|house| house.exchange(chart));
+        self.newer.set_value(true);
+        self.charts.update(|n| *n = n.wrapping_add(1));
+        self.touch();
+        true
+    }
+
+    /// Whether the chart is a newer one of the house that was seen before it.
+    pub(super) fn is_newer(self) -> bool {
+        self.newer.get_value()
+    }
+
+    /// The number of a load that begins now; none after the page.
+    fn begin_load(self) -> Option<u32> {
+        self.loads.try_update_value(|loads| {
+            *loads = loads.wrapping_add(1);
+            *loads
+        })
+    }
+
+    /// Whether the page still waits for this load: it may have been left, or asked for another chart.
+    fn is_last(self, load: u32) -> bool {
+        self.loads.try_get_value() == Some(load)
     }
 
     /// Puts a house in the place of the one before.
@@ -182,10 +218,13 @@ impl Scene {
             }
             Report::Frame(bytes) => match self.update(|house| house.apply(&bytes)) {
                 Some(Applied::NeedsSnapshot) => drop(self.link.with(Link::resync)),
-                Some(Applied::Everything) => {
+                Some(applied @ (Applied::Everything | Applied::Rebuilt)) => {
                     self.status.set(Status::Live);
                     told(Happened::Changed);
                     self.touch();
+                    if applied == Applied::Rebuilt {
+                        told(Happened::Rebuilt);
+                    }
                 }
                 // A sign of life changes nothing.
                 Some(Applied::Seats(seats)) if seats.is_empty() => {}

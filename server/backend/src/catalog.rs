@@ -1,13 +1,16 @@
 //! What is on, and the sale of one performance as every use-case needs it: cached for a second.
 
+mod order;
+
+use self::order::Rows;
 use crate::backend::Backend;
 use crate::error::{Error, Result, not_found};
 use crate::postgres::{catalog as rows, plans, publishing};
 use crate::redis::Keys;
 use domain::account::Session;
 use domain::catalog::{
-    EventCard, EventView, ListArea, ListRow, ListSeat, ListSection, PerformanceRow, PerformanceView, PriceZone,
-    SeatList, area_name,
+    EventCard, EventView, ListArea, ListSeat, ListSection, PerformanceRow, PerformanceView, PriceZone, SeatList,
+    area_name,
 };
 use domain::hold::SeatState;
 use domain::queue::Phase;
@@ -326,7 +329,7 @@ impl Backend {
         let states = self.seat_states(&sale).await?;
         let available = |no: usize| states.get(no) == Some(&SeatState::Available) || opened.contains(&no);
         let mut sections: Vec<ListSection> = Vec::new();
-        let mut rows: Vec<(i32, ListRow)> = Vec::new();
+        let mut rows = Rows::default();
         for (no, seat) in sale.seats.seats.iter().enumerate() {
             let at = match sections.iter().position(|s| s.index == seat.section_no) {
                 Some(at) => at,
@@ -359,16 +362,13 @@ impl Backend {
                     accessible: seat.accessible,
                     kept: opened.contains(&no),
                 };
-                if rows.last().is_none_or(|(no, _)| *no != seat.row_no) {
-                    rows.push((seat.row_no, ListRow { label: seat.row.clone(), seats: Vec::new() }));
-                }
-                if let Some((_, row)) = rows.last_mut() {
-                    row.seats.push(item);
-                }
+                rows.add(seat.row_no, &seat.row, item);
             }
         }
+        // Those of added seats alone were met last.
+        sections.sort_by_key(|section| section.index);
         let areas = list_areas(&sale, available);
-        Ok(SeatList { sections, rows: rows.into_iter().map(|(_, row)| row).collect(), areas, chosen })
+        Ok(SeatList { sections, rows: rows.in_order(), areas, chosen })
     }
 }
 

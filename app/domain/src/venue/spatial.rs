@@ -22,17 +22,22 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// Sorts all seats of the map.
+    /// Sorts the seats of the map, without places that are gone.
     #[must_use]
     pub fn build(map: &MapData) -> Self {
-        Self::over(map.points())
+        let seats = (0_u32..).zip(map.points().iter().copied());
+        Self::of(seats.zip(map.seat_flags()).filter(|(_, flags)| !flags.gone()).map(|(seat, _)| seat).collect())
     }
 
     /// Sorts places; the index is the `seat_no`.
     #[must_use]
     pub fn over(points: &[Point]) -> Self {
-        let bounds = Rect::bounding(points.iter().copied()).unwrap_or_default();
-        let count = points.len().max(1) as f64;
+        Self::of((0_u32..).zip(points.iter().copied()).collect())
+    }
+
+    fn of(seats: Vec<(u32, Point)>) -> Self {
+        let bounds = Rect::bounding(seats.iter().map(|(_, point)| *point)).unwrap_or_default();
+        let count = seats.len().max(1) as f64;
         let area = bounds.width() * bounds.height();
         // Seats in one line have no area; then the length alone sets the cell.
         let longer = bounds.width().max(bounds.height());
@@ -46,9 +51,9 @@ impl Grid {
             columns,
             lines,
             starts: vec![0; columns * lines + 1],
-            seats: vec![(0, Point::default()); points.len()],
+            seats: vec![(0, Point::default()); seats.len()],
         };
-        for point in points {
+        for (_, point) in &seats {
             let cell = grid.cell_of(*point);
             grid.starts[cell + 1] += 1;
         }
@@ -56,9 +61,9 @@ impl Grid {
             grid.starts[index] += grid.starts[index - 1];
         }
         let mut next = grid.starts.clone();
-        for (seat_no, point) in (0_u32..).zip(points) {
-            let cell = grid.cell_of(*point);
-            grid.seats[next[cell] as usize] = (seat_no, *point);
+        for (seat_no, point) in seats {
+            let cell = grid.cell_of(point);
+            grid.seats[next[cell] as usize] = (seat_no, point);
             next[cell] += 1;
         }
         grid

@@ -2,6 +2,7 @@
 //! hold with its countdown.
 
 use super::model::{Notice, Selection};
+use super::newer::NewMap;
 use super::pick::Picker;
 use super::room::Room;
 use super::words;
@@ -27,6 +28,7 @@ pub fn Basket(
 ) -> impl IntoView {
     view! {
         <aside class="basket" aria-label=td_string!(room.lang, seats.basket) data-testid="basket">
+            <NewMap room/>
             <NoticeLine room/>
             <Picker room/>
             {move || {
@@ -108,11 +110,11 @@ fn Chosen(room: Room) -> impl IntoView {
             }
         >
             <ul class="basket-seats" data-testid="basket-seats">
-                <For each=move || room.selection.with(|s| s.seats().to_vec()) key=|seat| *seat let:seat>
-                    <ChosenSeat room seat/>
+                <For each=move || of_map(room, |chosen| chosen.seats().to_vec()) key=|one| *one let:one>
+                    <ChosenSeat room seat=one.1/>
                 </For>
-                <For each=move || room.selection.with(chosen_areas) key=|area| *area let:area>
-                    <ChosenArea room area/>
+                <For each=move || of_map(room, chosen_areas) key=|one| *one let:one>
+                    <ChosenArea room area=one.1/>
                 </For>
             </ul>
             <p class="basket-total">
@@ -144,6 +146,12 @@ fn price_of(room: Room, seat: SeatNo) -> Option<Money> {
     room.scene.zones.with_value(|zones| zones.of_category(category).and_then(|zone| zone.price))
 }
 
+/// What is chosen, each with the number of the map that names and prices are told from.
+fn of_map<T>(room: Room, chosen: impl FnOnce(&Selection) -> Vec<T>) -> Vec<(u32, T)> {
+    let map = room.renewed.get();
+    room.selection.with(chosen).into_iter().map(|one| (map, one)).collect()
+}
+
 fn chosen_areas(selection: &Selection) -> Vec<u32> {
     selection.areas().iter().map(|wish| wish.area).collect()
 }
@@ -154,6 +162,7 @@ fn total(room: Room) -> Option<(Money, Money)> {
     let add = |sum: (Money, Money), more: (Money, Money)| {
         (sum.0.checked_add(more.0).unwrap_or(sum.0), sum.1.checked_add(more.1).unwrap_or(sum.1))
     };
+    room.renewed.track();
     room.selection.with(|selection| {
         let seats = selection.seats().iter().filter_map(|seat| price_of(room, *seat)).map(|price| (price, price));
         let areas = selection.areas().iter().filter_map(|wish| times(room.area_prices(wish.area)?, wish.count));

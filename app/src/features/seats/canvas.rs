@@ -22,7 +22,6 @@ pub fn HouseMap(
 ) -> impl IntoView {
     let lang = room.lang;
     let label = room.view.with_value(|view| td_string!(lang, seats.map_label, venue = &view.venue));
-    let zones = room.scene.zones.get_value();
     let query = use_query_map();
     let start = query.with_untracked(|query| query.get("focus").and_then(|seat| seat.parse().ok()).map(SeatNo));
     let host = Host {
@@ -40,6 +39,11 @@ pub fn HouseMap(
         mode: Signal::stored(Mode::Move),
         any_seat: false,
     };
+    let kept = Signal::derive(move || room.openings.read().any());
+    let legend = move || {
+        room.renewed.track();
+        view! { <Legend zones=room.scene.zones.get_value() lang kept/> }
+    };
     view! {
         <section class="house" aria-label=td_string!(lang, seats.title) data-testid="house">
             <Floor host label help="map-help" start>
@@ -47,7 +51,7 @@ pub fn HouseMap(
             </Floor>
             <p id="map-help" class="visually-hidden">{td_string!(lang, seats.map_help)}</p>
             <Announcement room/>
-            <Legend zones lang kept=Signal::derive(move || room.openings.read().any())/>
+            {legend}
         </section>
     }
     .into_any()

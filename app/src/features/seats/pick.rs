@@ -51,11 +51,15 @@ pub fn Picker(
         room.pick(wish, asked);
     };
     let shown = move || room.own.with(Option::is_none) && room.selection.with(Selection::is_empty);
-    let (zones, limit) = room.view.with_value(|view| (view.zones.clone(), view.limit));
+    let limit = room.limit;
+    let fields = move || {
+        room.renewed.track();
+        view! { <Fields zones=room.view.with_value(|view| view.zones.clone()) limit count zone wheelchair/> }
+    };
     view! {
         <Show when=shown>
             <form class="picker" data-testid="picker" on:submit=pick aria-label=td_string!(room.lang, seats.pick_title)>
-                <Fields zones=zones.clone() limit count zone wheelchair/>
+                {fields}
                 <button type="submit" class="button" data-testid="pick" disabled=move || room.busy.get()>
                     {td_string!(room.lang, seats.pick_for_me)}
                 </button>

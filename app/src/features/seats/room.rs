@@ -6,6 +6,7 @@
 use super::api;
 use super::key::fresh_key;
 use super::model::{Notice, Selection};
+use super::newer::Newer;
 use super::words::Names;
 use crate::clock::use_clock;
 use crate::i18n::Locale;
@@ -48,6 +49,14 @@ pub struct Room {
     pub openings: RwSignal<Openings>,
     /// The standing area whose number of places the keyboard is to be brought to.
     pub asked: RwSignal<Option<u32>>,
+    /// Whether there is a newer map.
+    pub newer: RwSignal<Newer>,
+    /// Counts the newer maps that were shown, for who shows names or prices.
+    pub renewed: RwSignal<u32>,
+    /// The performance with its newer map, once there is one.
+    pub(super) found: StoredValue<Option<PerformanceView>>,
+    /// Counts looks for a newer map: only the last one counts.
+    pub(super) looks: StoredValue<u32>,
 }
 
 impl Names for Room {
@@ -76,6 +85,10 @@ impl Room {
             notice: RwSignal::new(None),
             busy: RwSignal::new(false),
             asked: RwSignal::new(None),
+            newer: RwSignal::new(Newer::None),
+            renewed: RwSignal::new(0),
+            found: StoredValue::new(None),
+            looks: StoredValue::new(0),
             openings: RwSignal::new(Openings::default()),
         }
     }
@@ -96,6 +109,7 @@ impl Room {
         self.scene.load(digest, Some(self.performance), move |happened| match happened {
             Happened::Loaded => self.show_own(),
             Happened::Changed => self.after_change(),
+            Happened::Rebuilt => self.look_for_newer(),
         });
     }
 
@@ -111,7 +125,7 @@ impl Room {
         }
     }
 
-    fn drop_taken(self) {
+    pub(super) fn drop_taken(self) {
         let lost = self.with_house(|house| {
             let mut selection = self.selection.get_untracked();
             if !house.is_ready() {
@@ -183,6 +197,7 @@ impl Room {
         if self.busy.get_untracked() {
             return false;
         }
+        self.newer_is_known();
         let holds = self.own.with_untracked(Option::is_some);
         if holds {
             self.notice.set(Some(Notice::Refused(Refusal::new(Code::HoldOpen, ""))));

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::seatmap::chart::Direction;
-use crate::seatmap::chart::tests::{all_zones, chart, standing_chart};
+use crate::seatmap::chart::tests::{all_zones, chart, replaced, standing_chart};
 
 fn at(ms: u64) -> LogPosition {
     LogPosition { ms, seq: 0 }
@@ -173,11 +173,91 @@ fn the_keyboard_enters_at_a_free_seat_nearby() {
 }
 
 #[test]
-fn a_map_of_another_size_is_not_applied() {
+fn a_map_with_fewer_seats_than_the_chart_is_not_applied() {
     let mut house = House::new(chart(1_000));
     let frame = Frame::Snapshot { epoch: 1, at: at(1), seats: vec![SeatState::Available; 7] };
     assert_eq!(house.apply(&frame.encode()), Applied::NeedsSnapshot);
     assert!(!house.is_ready());
+}
+
+#[test]
+fn a_sale_with_more_seats_than_the_map_is_followed_for_those_that_are_known() {
+    let mut house = House::new(chart(1_000));
+    let known = u32::try_from(house.chart().seat_count()).unwrap();
+    let more = |epoch, ms| {
+        let seats = vec![SeatState::Available; known as usize + 5];
+        Frame::Snapshot { epoch, at: at(ms), seats }.encode()
+    };
+    assert_eq!(house.apply(&more(1, 1)), Applied::Rebuilt, "the map was old when it was drawn");
+    assert_eq!(house.live_count(), known as usize + 5);
+    let seat = (0..).map(SeatNo).find(|seat| house.is_free(*seat)).unwrap();
+    let changes = vec![(seat.0, SeatState::Held), (known + 2, SeatState::Sold)];
+    assert_eq!(house.apply(&delta(1, 2, changes)), Applied::Seats(vec![seat.0]), "and no snapshot is asked for");
+    assert_eq!(house.apply(&delta(2, 3, vec![(known + 3, SeatState::Held)])), Applied::Seats(Vec::new()));
+    assert_eq!(house.standing(seat), Standing::Live(SeatState::Held));
+    assert_eq!(house.looks().len(), known as usize);
+    assert_columns_are_true(&house);
+    assert_eq!(house.apply(&more(1, 4)), Applied::Rebuilt, "asked again with each snapshot");
+}
+
+#[test]
+fn a_sale_that_was_built_anew_is_told_once() {
+    let mut house = House::new(chart(1_000));
+    let states = vec![SeatState::Available; house.chart().seat_count()];
+    let frame = |epoch, ms| Frame::Snapshot { epoch, at: at(ms), seats: states.clone() }.encode();
+    assert_eq!(house.apply(&frame(3, 1)), Applied::Everything, "the first of this page");
+    assert_eq!(house.apply(&frame(3, 2)), Applied::Everything);
+    house.disconnected();
+    assert_eq!(house.apply(&frame(4, 1)), Applied::Rebuilt);
+    assert_eq!(house.apply(&frame(4, 2)), Applied::Everything);
+    assert_eq!(house.apply(&frame(3, 9)), Applied::NeedsSnapshot, "of a process that is behind");
+}
+
+#[test]
+fn a_newer_chart_takes_over_all_that_is_known_of_seats() {
+    let (newer, _, gone, added) = replaced();
+    let mut house = House::new(chart(1_000));
+    let mut states = vec![SeatState::Available; newer.seat_count()];
+    states[gone.0 as usize] = SeatState::Blocked;
+    let sold = (0..).map(SeatNo).find(|seat| !newer.is_gone(*seat) && newer.zone(*seat).is_some()).unwrap();
+    states[sold.0 as usize] = SeatState::Sold;
+    let frame = Frame::Snapshot { epoch: 1, at: at(1), seats: states.clone() };
+    assert_eq!(house.apply(&frame.encode()), Applied::Rebuilt);
+    let free: Vec<SeatNo> =
+        (0..).map(SeatNo).filter(|seat| house.is_free(*seat) && !newer.is_gone(*seat)).take(2).collect();
+    house.set_own(&free[..1], &free[1..]);
+    house.set_opened(BTreeSet::from([gone, sold]));
+    assert!(!house.chart().is_gone(gone) && house.chart().place(added[0]).is_none());
+    house.exchange(newer);
+    assert_eq!(house.chart().seat_count(), states.len());
+    assert_eq!((house.standing(free[0]), house.standing(free[1])), (Standing::Chosen, Standing::Mine));
+    assert_eq!(house.own_by_block().iter().sum::<u32>(), 2);
+    assert_eq!(house.standing(sold), Standing::Live(SeatState::Sold));
+    assert_eq!(house.is_free(added[0]), house.chart().zone(added[0]).is_some());
+    assert_eq!(house.state(gone), Some(SeatState::Blocked), "even where it is kept for somebody");
+    assert_eq!(house.marks().len(), 1, "there is no place that a mark could stand at");
+    assert_columns_are_true(&house);
+    assert_eq!(house.apply(&delta(1, 2, vec![(added[1].0, SeatState::Held)])), Applied::Seats(vec![added[1].0]));
+    assert_eq!(house.standing(added[1]), Standing::Live(SeatState::Held));
+    assert_columns_are_true(&house);
+}
+
+#[test]
+fn what_is_gone_is_neither_free_nor_entered() {
+    let (chart, row, gone, added) = replaced();
+    let mut house = House::all_free(chart);
+    let zones = all_zones(house.chart());
+    house.colour_by(&zones, &[]);
+    assert_eq!(house.available() as usize, house.chart().place_count());
+    assert_eq!(house.tallies()[0], Tally { free: 0, by_zone: vec![0; house.chart().zone_count()] });
+    assert_eq!((house.is_free(gone), house.state(gone)), (false, Some(SeatState::Blocked)));
+    let place = house.chart().place(added[0]).unwrap();
+    assert_eq!(house.entry(place), Some(added[0]));
+    // Nothing is free: the nearest of all, and still not one that is gone.
+    let all = (0..).map(SeatNo).take(house.chart().seat_count()).collect();
+    house.set_blocked(all);
+    let old = house.chart().places()[gone.0 as usize];
+    assert!(house.chart().row_seats(row).contains(&house.entry(old).unwrap()));
 }
 
 #[test]

@@ -75,7 +75,9 @@ pub(super) fn PickList(plan: Plan, selection: Selected) -> impl IntoView {
         let item = |(index, (name, size)): (usize, (String, u32))| {
             view! { <Section plan selection block=index name size/> }
         };
-        blocks.unwrap_or_default().into_iter().enumerate().map(item).collect_view()
+        let all = blocks.unwrap_or_default().into_iter().enumerate();
+        // A newer plan may have left a section empty.
+        all.filter(|(_, (_, size))| *size > 0).map(item).collect_view()
     };
     view! {
         <details class="plan-list" data-testid="pick-list" on:toggle=move |ev| open.set(is_open(&ev))>

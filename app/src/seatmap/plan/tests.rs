@@ -3,7 +3,7 @@
 use super::*;
 use crate::i18n::Locale;
 use crate::seatmap::chart::Chart;
-use crate::seatmap::chart::tests::{all_zones, chart, chart_with};
+use crate::seatmap::chart::tests::{all_zones, chart, chart_with, replaced};
 use domain::venue::Point;
 use domain::venue::plan::Kind;
 
@@ -115,6 +115,26 @@ fn a_seat_is_told_with_zone_price_selection_block_and_mark() {
         let [_, details] = plan.tell(Tip::Block(block, Point::default())).unwrap();
         assert!(details.contains("1 selected") && details.contains("1 marked"), "{details}");
         assert_eq!(plan.tell(Tip::Seat(SeatNo(u32::MAX), Point::default())), None);
+    });
+}
+
+#[test]
+fn what_is_gone_is_neither_told_nor_selected() {
+    let owner = Owner::new();
+    owner.with(|| {
+        let (chart, row, gone, added) = replaced();
+        let members = chart.row_seats(row);
+        let selection = RwSignal::new(BTreeSet::new());
+        let plan = shown(chart, Some(selection));
+        assert_eq!(plan.tell(Tip::Seat(gone, Point::default())), None);
+        plan.take(Meant::Block(0));
+        assert_eq!(selection.get_untracked(), set(&[]), "nothing is left of this section");
+        plan.scene.focus.set(Some(gone));
+        plan.take(Meant::Section);
+        assert_eq!(selection.get_untracked(), set(&[]), "it is in no section");
+        plan.scene.focus.set(Some(added[1]));
+        plan.take(Meant::Row);
+        assert_eq!(selection.get_untracked(), set(&members));
     });
 }
 

@@ -368,6 +368,12 @@ impl MapData {
         &self.categories
     }
 
+    /// What is special about all seats; the index is the `seat_no`.
+    #[must_use]
+    pub fn seat_flags(&self) -> &[Flags] {
+        &self.flags
+    }
+
     /// The rows of all seats; the index is the `seat_no`.
     #[must_use]
     pub fn seat_rows(&self) -> &[u32] {
