@@ -39,6 +39,7 @@ mod pricing;
 mod production;
 mod purchase;
 mod queue;
+mod replan_page;
 mod roles;
 mod selling;
 mod standing;

@@ -25,7 +25,7 @@ use domain::organizer::allocations::{
     check_name, check_release,
 };
 use domain::organizer::pricing::{SeatSet, tell_seats};
-use domain::{AllocationCodeId, AllocationId, Code, Millis, PerformanceId, Refusal, SeatNo};
+use domain::{AllocationCodeId, AllocationId, Code, Millis, PerformanceId, Refusal};
 use serde_json::json;
 use std::sync::Arc;
 

@@ -181,8 +181,11 @@ fn once<'a>(all: impl Iterator<Item = (Words<'a>, u32)>) -> BTreeMap<Words<'a>, 
 
 /// The older version's category of each seat: its own, or for an added one that of the same name.
 fn categories(old: &Plan, new: &Plan, old_of: &[Option<u32>]) -> Result<Vec<u8>, RenewError> {
-    let names: HashMap<&str, u8> =
-        (0_u8..).zip(&old.categories).rev().map(|(index, category)| (category.name.as_str(), index)).collect();
+    let mut names: HashMap<&str, u8> = HashMap::new();
+    for (index, category) in (0_u8..).zip(&old.categories) {
+        // Of two of one name the first.
+        names.entry(&category.name).or_insert(index);
+    }
     let (mut found, mut unknown) = (Vec::with_capacity(new.seats.len()), Vec::new());
     for (seat, counterpart) in new.seats.iter().zip(old_of) {
         let name = new.categories.get(usize::from(seat.category)).map_or("", |category| category.name.as_str());
