@@ -103,6 +103,7 @@ fn Page() -> impl IntoView {
                     <Route path=path!("/organizer/performances/:id") view=organizer::DraftPage ssr=SsrMode::Async/>
                     <Route path=path!("/organizer/performances/:id/prices") view=organizer::PricesPage ssr=SsrMode::Async/>
                     <Route path=path!("/organizer/performances/:id/allocations") view=organizer::AllocationsPage ssr=SsrMode::Async/>
+                    <Route path=path!("/organizer/performances/:id/plan") view=organizer::ReplanPage ssr=SsrMode::Async/>
                     <Route path=path!("/organizer/performances/:id/desk") view=organizer::DeskPage ssr=SsrMode::Async/>
                     <Route path=path!("/organizer/plans") view=organizer::PlansPage ssr=SsrMode::Async/>
                     <Route path=path!("/organizer/plans/:id") view=organizer::PlanPage ssr=SsrMode::Async/>

@@ -5,6 +5,7 @@ import { randomUUID } from "node:crypto";
 import type { EventCard, Fan, PerformanceRow } from "./fan";
 import { CARD } from "./fan";
 import { type Member, STADIUM } from "./organizer";
+import { planChoices, withOneSeatMore } from "./venue";
 
 export interface Stop {
   name: string;
@@ -79,6 +80,7 @@ export async function organizerStops(member: Member, fan: Fan): Promise<Stop[]> 
     { name: "organizer-draft", path: performance },
     { name: "organizer-prices", path: `${performance}/prices`, ready: map },
     { name: "organizer-published", path: `/organizer/performances/${id}` },
+    { name: "organizer-replan", path: `/organizer/performances/${id}/plan?plan=${await otherPlan(member, id)}` },
     { name: "organizer-desk", path: `/organizer/performances/${id}/desk`, ready: map },
     { name: "organizer-plans", path: "/organizer/plans" },
     { name: "organizer-import", path: `/organizer/imports/${refused}`, ready: map },
@@ -88,6 +90,12 @@ export async function organizerStops(member: Member, fan: Fan): Promise<Stop[]> 
     { name: "organizer-members", path: "/organizer/members" },
     { name: "organizer-audit", path: "/organizer/audit" },
   ];
+}
+
+/** A plan that a performance could have; the one of an earlier round, if any. */
+async function otherPlan(member: Member, performance: string): Promise<string> {
+  const known = (await planChoices(member, performance)).find(({ current }) => !current);
+  return known?.id ?? (await withOneSeatMore(member, performance)).plan;
 }
 
 interface Plans {

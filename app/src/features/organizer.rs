@@ -12,5 +12,5 @@ mod search;
 pub use desk::DeskPage;
 pub use members::{AuditPage, JoinPage, MembersPage};
 pub use plans::{ImportPage, PlanPage, PlansPage};
-pub use sales::{AllocationsPage, DraftPage, EventPage, EventsPage, PricesPage};
+pub use sales::{AllocationsPage, DraftPage, EventPage, EventsPage, PricesPage, ReplanPage};
 pub use search::{OrderPage, OrdersPage};

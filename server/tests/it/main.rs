@@ -40,6 +40,7 @@ mod production;
 mod purchase;
 mod queue;
 mod replan;
+mod replan_page;
 mod roles;
 mod selling;
 mod standing;

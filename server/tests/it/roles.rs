@@ -107,6 +107,15 @@ const LINES: &[Line] = {
             NotFound,
         ),
         ("organizer-zone-remove", &[("id", "{draft}"), ("version", "999"), ("zone", "0")], EditEvents, NotFound),
+        ("organizer-plan-choices", &[("id", "{performance}")], ReadEvents, NotFound),
+        // The plan in use: nothing changes.
+        ("organizer-plan-preview", &[("id", "{performance}"), ("plan", "{plan}")], EditEvents, NotFound),
+        (
+            "organizer-plan-replace",
+            &[("id", "{performance}"), ("from", "{plan}"), ("plan", "{plan}")],
+            EditEvents,
+            NotFound,
+        ),
         ("organizer-allocations", &[("id", "{performance}")], ReadEvents, NotFound),
         (
             "organizer-allocation-create",
@@ -214,6 +223,7 @@ const PAGES: &[(&str, Action, Others)] = &[
     ("/organizer/performances/{draft}/prices", Action::ReadEvents, Others::NotFound),
     ("/organizer/performances/{performance}/prices", Action::ReadEvents, Others::NotFound),
     ("/organizer/performances/{performance}/allocations", Action::ReadEvents, Others::NotFound),
+    ("/organizer/performances/{performance}/plan", Action::EditEvents, Others::NotFound),
     ("/organizer/performances/{performance}/desk", Action::ReadDesk, Others::NotFound),
     ("/organizer/plans", Action::ReadPlans, Others::Own),
     ("/organizer/plans/{plan}", Action::ReadPlans, Others::NotFound),

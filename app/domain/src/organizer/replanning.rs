@@ -1,7 +1,7 @@
 //! Another version of the plan for a performance that is on sale: what it would change, and what it may not.
 
 use crate::ids::{EventId, PerformanceId, PlanId};
-use crate::time::Millis;
+use crate::time::ZonedTime;
 use serde::{Deserialize, Serialize};
 
 /// Most lines in which a report tells where seats are; a line is one row's.
@@ -14,8 +14,8 @@ pub const RENAMED_MAX: usize = 40;
 pub struct PlanChoice {
     /// The plan.
     pub id: PlanId,
-    /// When it was added.
-    pub created: Millis,
+    /// When it was added, at the venue.
+    pub made: ZonedTime,
     /// Number of seats.
     pub seats: u32,
     /// Whether it is the one in use.

@@ -9,7 +9,7 @@
 
 use super::storing::{Prepared, plan_of};
 use crate::backend::Backend;
-use crate::catalog::Sale;
+use crate::catalog::{Sale, zoned};
 use crate::error::{Error, Result, not_found, refuse};
 use crate::mail;
 use crate::organizer::Member;
@@ -73,13 +73,15 @@ impl Backend {
             seats: sale.row.seats(),
             choices: choices
                 .into_iter()
-                .map(|row| PlanChoice {
-                    id: row.id,
-                    created: row.created,
-                    seats: row.seats,
-                    current: row.id == current,
+                .map(|row| {
+                    Ok(PlanChoice {
+                        id: row.id,
+                        made: zoned(row.created, &from.time_zone)?,
+                        seats: row.seats,
+                        current: row.id == current,
+                    })
                 })
-                .collect(),
+                .collect::<Result<_>>()?,
             venue: from.venue,
             city: from.city,
         })

@@ -1,6 +1,7 @@
 //! A published performance: what is fixed, whether its seats are in place, and the ways on.
 
 use super::draft::Zones;
+use crate::components::icon::{Icon, Sign};
 use crate::components::phase::PhaseLabel;
 use crate::features::organizer::frame::may;
 use crate::format;
@@ -9,6 +10,7 @@ use crate::lang::lang;
 use domain::organizer::Action;
 use domain::organizer::sales::{DraftView, LocalText, Published, Readiness, SectionReady, hold_minutes};
 use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
 use std::time::Duration;
 
 /// How often the page looks whether the seats are in place.
@@ -24,6 +26,7 @@ pub(super) fn PublishedPart(view: DraftView, published: Published, changed: Call
             <h1>{td_string!(lang, sales.performance)}</h1>
             <PhaseLabel phase=published.phase/>
         </header>
+        <Replaced/>
         <p class="actions">
             {may(Action::ReadDesk).then(|| view! {
                 <a class="button button-accent" href=format!("/organizer/performances/{id}/desk") data-testid="to-desk">
@@ -36,6 +39,11 @@ pub(super) fn PublishedPart(view: DraftView, published: Published, changed: Call
             <a class="button" href=format!("/organizer/performances/{id}/prices") data-testid="to-prices">
                 {td_string!(lang, sales.to_prices)}
             </a>
+            {may(Action::EditEvents).then(|| view! {
+                <a class="button" href=format!("/organizer/performances/{id}/plan") data-testid="to-plan">
+                    {td_string!(lang, sales.replan_title)}
+                </a>
+            })}
             <a class="button" href=format!("/events/{slug}") data-testid="to-event">{td_string!(lang, sales.to_event)}</a>
         </p>
         <Seats readiness=published.readiness changed/>
@@ -44,6 +52,21 @@ pub(super) fn PublishedPart(view: DraftView, published: Published, changed: Call
             <h2 id="zones">{td_string!(lang, sales.prices)}</h2>
             <Zones view/>
         </section>
+    }
+    .into_any()
+}
+
+/// That another plan was put in place, to whom that led here.
+#[component]
+fn Replaced() -> impl IntoView {
+    let lang = lang();
+    let replaced = use_query_map().read_untracked().get_str("replaced").is_some();
+    view! {
+        <div role="status" class="notice-place">
+            {replaced.then(|| view! {
+                <p class="notice" data-testid="replaced"><Sign icon=Icon::Check/><span>{td_string!(lang, sales.replan_done)}</span></p>
+            })}
+        </div>
     }
     .into_any()
 }

@@ -33,6 +33,7 @@ pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) ->
         "plan.recheck" => td_string!(lang, organizer.did_plan_recheck),
         "plan.discard" => td_string!(lang, organizer.did_plan_discard),
         "plan.accept" => td_string!(lang, organizer.did_plan_accept),
+        "plan.replace" => td_string!(lang, organizer.did_plan_replace),
         "plan.import" => td_string!(lang, organizer.did_plan_import),
         "allocation.create" => td_string!(lang, organizer.did_allocation_create),
         "allocation.edit" => td_string!(lang, organizer.did_allocation_edit),
