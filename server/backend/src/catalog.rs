@@ -330,7 +330,7 @@ impl Backend {
         let available = |no: usize| states.get(no) == Some(&SeatState::Available) || opened.contains(&no);
         let mut sections: Vec<ListSection> = Vec::new();
         let mut rows = Rows::default();
-        for (no, seat) in sale.seats.seats.iter().enumerate() {
+        for (no, seat) in sale.seats.seats.iter().enumerate().filter(|(_, seat)| !seat.gone) {
             let at = match sections.iter().position(|s| s.index == seat.section_no) {
                 Some(at) => at,
                 None => {
