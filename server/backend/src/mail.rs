@@ -89,9 +89,7 @@ pub(crate) fn seats_renamed(to: &str, event: &str, seats: &[(String, String)], l
     let (subject, body) = if lang == "zh" {
         (
             format!("座位名称变更：{event}"),
-            format!(
-                "主办方更新了座位图。您的座位没有变，只是名称不同了：\n\n{list}\n\n您的门票继续有效：\n\n{link}\n"
-            ),
+            format!("主办方更新了座位图。您的座位没有变，只是名称不同了：\n\n{list}\n\n您的门票继续有效：\n\n{link}\n"),
         )
     } else {
         (

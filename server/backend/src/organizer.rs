@@ -24,6 +24,6 @@ pub(crate) use desk::Desks;
 pub use imports::PlanFile;
 pub use making::{NewPerformance, StoredPlan};
 pub use pictures::PICTURE_MAX_BYTES;
-pub use search::OrderSearch;
 pub(crate) use replanning::ticket_words;
+pub use search::OrderSearch;
 pub(crate) use storing::plan_of;
