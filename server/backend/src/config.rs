@@ -61,7 +61,7 @@ pub struct Config {
     pub visit_ttl_ms: i64,
     /// How long the provider gives a fan to pay.
     pub provider_deadline_ms: i64,
-    /// What is added to that deadline before the hold ends.
+    /// What is added to that deadline before the payment is ended.
     pub provider_grace_ms: i64,
     /// Holding is refused while an entry of a sale's log has waited longer than this for the order writer.
     pub writer_lag_max_ms: i64,

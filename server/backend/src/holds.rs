@@ -139,7 +139,13 @@ impl Backend {
     /// `not_found` for another's hold, `wrong_state` while it is being paid or when it was sold.
     pub async fn release(self: &Arc<Self>, session: &Session, order: OrderId) -> Result<()> {
         let Some((sale, record)) = self.find_hold(session.account, order).await? else { return not_found("hold") };
-        match self.seats.release(&sale.keys, sale.row.epoch, order, session.account).await? {
+        let call = || self.seats.release(&sale.keys, sale.row.epoch, order, session.account);
+        let answer = match call().await? {
+            // The payment has failed, and Redis was not told yet: nobody pays for these seats.
+            ShortAnswer::No(word, _) if word == "paying" && self.take_last_back(order).await? => call().await?,
+            answer => answer,
+        };
+        match answer {
             ShortAnswer::Done | ShortAnswer::Again => Ok(()),
             ShortAnswer::Rebuilding => rebuilding(),
             ShortAnswer::No(word, _) if word == "missing" => not_found("hold"),

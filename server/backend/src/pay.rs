@@ -4,6 +4,7 @@
 //! status and version, so that events may come late, twice, in any order, or never.
 
 mod settle;
+mod take_back;
 mod view;
 
 use crate::backend::Backend;
@@ -99,7 +100,7 @@ impl Backend {
         // Both stores under one epoch: a rebuild comes before, and Redis refuses, or reads what is committed.
         let mut tx = self.pg.begin().await?;
         let Some(epoch) = prices::hold_epoch(&mut *tx, row.performance).await? else { return not_found("performance") };
-        let until = match self.seats.pay(&sale.keys, epoch, row.id, row.account, attempt.id, times).await? {
+        let until = match self.seats.pay(&sale.keys, epoch, row.id, row.account, attempt.number, times).await? {
             PayAnswer::Until(until) => until,
             PayAnswer::Rebuilding => return rebuilding(),
             PayAnswer::Sold => return refuse(Code::WrongState, "this order is paid already"),
@@ -119,7 +120,8 @@ impl Backend {
         let moved = open && orders::apply(&mut tx, row, step, OrderEvent::Pay, Some(until), self.now()).await?;
         tx.commit().await?;
         if !open {
-            return self.not_begun(row, &attempt).await;
+            // Redis is told so by whoever ended it, before this call or after.
+            return refuse(Code::WrongState, "the payment of this order is being decided; look again in a moment");
         }
         if !moved {
             // Somebody else moved it meanwhile: the same attempt by another click, or its end.
@@ -129,16 +131,6 @@ impl Backend {
             }
         }
         Ok(attempts::one(&self.pg, attempt.id).await?.unwrap_or(attempt))
-    }
-
-    /// The attempt ended before its order moved: the hold runs on as before.
-    async fn not_begun(&self, row: &OrderRow, attempt: &AttemptRow) -> Result<AttemptRow> {
-        let ended = attempts::one(&self.pg, attempt.id).await?;
-        if ended.is_some_and(|ended| ended.status == AttemptStatus::Canceled) {
-            let epoch = self.sale(row.performance).await?.row.epoch;
-            self.unpay(row, attempt, epoch).await?;
-        }
-        refuse(Code::WrongState, "the payment of this order is being decided; look again in a moment")
     }
 
     /// The one open attempt of an order: made now, or by a click that came before.

@@ -77,7 +77,7 @@ fn tasks(faults: Faults) -> Vec<Task> {
         "writer a" writer::writer, "writer b" writer::writer,
         "guardian a" guardian::guardian, "guardian b" guardian::guardian,
         "sweeper" jobs::sweeper, "confirmer" jobs::confirmer, "releaser" jobs::releaser,
-        "overdue" jobs::overdue, "query" jobs::query, "issuer" jobs::issuer, "refunder" jobs::refunder,
+        "overdue" jobs::overdue, "taker back" jobs::taker_back, "query" jobs::query, "issuer" jobs::issuer, "refunder" jobs::refunder,
         "provider" jobs::provider, "reconciler" reconciler::reconciler, "house" house::house,
     );
     if faults.crashes {
@@ -125,23 +125,25 @@ fn play(world: &Shared, faults: Faults) -> Result<(), String> {
     checks::in_the_end(&world.borrow().stores).map_or(Ok(()), Err)
 }
 
-/// Where something had gone wrong, the reconciler may have work left: two whole runs of it find all of it.
+/// Where something had gone wrong, the reconciler may have work left: two whole runs of it, one after the other and
+/// with nothing under way, find all of it.
 fn settle_differences(world: &Shared, tasks: &mut Vec<Task>) -> Result<(), String> {
     let done = Rc::new(std::cell::Cell::new(0));
     let count = Rc::clone(&done);
     tasks.push(Task::new("last look".to_owned(), move |me: Actor| {
         let count = Rc::clone(&count);
         async move {
-            while count.get() < 2 {
+            loop {
                 me.idle(10, 50).await;
-                if reconciler::run(&me).await.is_ok() {
-                    count.set(count.get() + 1);
-                }
+                // While something is under way, what is put right early may be wrong a moment later.
+                let quiet = || checks::unfinished(&me.world.borrow()).is_none();
+                let whole = quiet() && reconciler::run(&me).await.is_ok() && quiet();
+                count.set(if whole { count.get() + 1 } else { 0 });
             }
         }
     }));
     let from = world.borrow().now;
-    while done.get() < 2 || checks::unfinished(&world.borrow()).is_some() {
+    while done.get() < 2 {
         one_step(world, tasks)?;
         if world.borrow().now > from + END_MS {
             return Err("the reconciler never ends".to_owned());

@@ -1,7 +1,7 @@
 //! Processes and stores that end at the worst moment.
 
 use crate::arena::provider::GOOD_CARD;
-use crate::arena::{Arena, SOON, Setup};
+use crate::arena::{Arena, Fan, SOON, Setup};
 use crate::purchase::assert_paid_once;
 use domain::Code;
 use domain::hold::{Held, SeatState};
@@ -31,6 +31,81 @@ async fn killed_between_capture_and_webhook_the_order_ends_with_tickets() {
     let order: OrderView = arena.order(&fan, held.order).await.ok();
     assert_eq!(order.tickets.len(), 2);
     assert_paid_once(&arena, held.order, 2).await;
+    arena.finish().await;
+}
+
+/// Where a hold stands in Redis, and whether it can run out.
+async fn hold_state(arena: &Arena, order: domain::OrderId) -> (String, bool) {
+    let key = |name: &str| format!("sa:1:{{p{}}}:{name}", arena.performance.simple());
+    let (record, end): (String, Option<f64>) = redis::pipe()
+        .hget(key("holds"), order.simple())
+        .zscore(key("expiry"), order.simple())
+        .query_async(&mut arena.redis().await)
+        .await
+        .unwrap();
+    let record: serde_json::Value = serde_json::from_str(&record).unwrap();
+    (record["st"].as_str().unwrap().to_owned(), end.is_some())
+}
+
+/// A hold whose payment failed: Postgres has its order back, and the server died before it told Redis.
+async fn failed_and_not_told(arena: &mut Arena, fan: &Fan, seats: &str) -> (Held, PayStarted) {
+    arena.restart_server(&[("STARARENA_FAULT_POINTS", "before-take-back")]).await;
+    let held = arena.held(fan, seats).await;
+    let started: PayStarted = arena.pay(fan, held.order).await.ok();
+    arena.provider().cancel(&started).await;
+    assert!(!arena.server().ended().await.success(), "killed");
+    assert_eq!(arena.status(held.order).await.as_deref(), Some("pending_payment"));
+    assert_eq!(hold_state(arena, held.order).await, ("paying".to_owned(), false), "its seats are nobody's to take");
+    (held, started)
+}
+
+/// Attempts whose end Redis may not know.
+const NOT_TOLD: &str =
+    "select count(*) from attempts where order_id = $1 and status = 'canceled' and taken_back_ms is null";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_while_a_failed_payment_is_taken_back_the_hold_runs_on_by_itself() {
+    let mut arena = Arena::web(Setup::default()).await;
+    let fan = arena.one_inside().await;
+    let (held, _) = failed_and_not_told(&mut arena, &fan, "1,2").await;
+    arena.start_server(&[]).await;
+    eventually!(SOON, "the hold runs on", hold_state(&arena, held.order).await == ("held".to_owned(), true));
+    eventually!(SOON, "it is noted", arena.count_of(held.order, NOT_TOLD).await == 0);
+    let end = "select expires_ms from orders where id = $1";
+    assert_eq!(arena.count_of(held.order, end).await, held.expires.0, "to its own end, in both stores");
+    let mine = arena.my_hold(&fan).await.map(|mine| mine.expires);
+    assert_eq!(mine, Some(held.expires), "which the fan is shown");
+    let repairs = "select count(*) from repairs where performance_id = $1";
+    assert_eq!(arena.count(repairs).await, 0, "nothing had to be repaired");
+    arena.buy(&fan, held.order).await;
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn before_redis_knows_of_a_failed_payment_its_fan_can_pay_again_or_give_the_seats_back() {
+    let mut arena = Arena::web(Setup::default()).await;
+    let (fan, other) = (arena.one_inside().await, arena.one_inside().await);
+    // No server and no worker runs: only what the fan does can go on from here.
+    let (held, first) = failed_and_not_told(&mut arena, &fan, "3,4").await;
+    let second = arena.backend.pay(&fan.session, held.order).await.unwrap();
+    assert_ne!(second.attempt, first.attempt, "a new attempt");
+    arena.start_server(&[]).await;
+    eventually!(SOON, "the first attempt is over", arena.count_of(held.order, NOT_TOLD).await == 0);
+    assert_eq!(hold_state(&arena, held.order).await, ("paying".to_owned(), false), "and does not end the second");
+    assert_eq!(arena.provider().card(&second, GOOD_CARD).await, 303);
+    arena.await_status(held.order, "fulfilled").await;
+    assert_paid_once(&arena, held.order, 2).await;
+
+    let (held, _) = failed_and_not_told(&mut arena, &other, "5,6").await;
+    assert_eq!(arena.give_back(&other, held.order).await, Ok(()));
+    assert_eq!(arena.seat(5).await, SeatState::Available as u8);
+    arena.start_server(&[]).await;
+    arena.await_status(held.order, "closed").await;
+    let next = arena.one_inside().await;
+    let held = arena.held(&next, "5,6").await;
+    arena.buy(&next, held.order).await;
+    let refused = "select count(*) from orders where performance_id = $1 and status = 'refused'";
+    assert_eq!(arena.count(refused).await, 0, "nobody's hold is refused for it");
     arena.finish().await;
 }
 

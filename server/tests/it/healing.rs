@@ -78,7 +78,7 @@ async fn an_entry_that_can_not_be_written_is_set_aside_with_its_evidence_and_hol
     let (owner, holds) = (key(&arena, "owner"), key(&arena, "holds"));
     let mut redis = arena.redis().await;
     let record = format!(
-        r#"{{"a":"{stranger}","s":"9","n":1,"w":"9","v":1,"c":1,"x":9999999999999,"o":9999999999999,"st":"held","t":"","p":"n"}}"#
+        r#"{{"a":"{stranger}","s":"9","n":1,"w":"9","v":1,"c":1,"x":9999999999999,"o":9999999999999,"st":"held","k":0,"p":"n"}}"#
     );
     let () = redis.hset(&holds, &ghost, record).await.unwrap();
     let () = redis.hset(&owner, 9, &ghost).await.unwrap();
@@ -97,7 +97,7 @@ async fn an_entry_that_can_not_be_written_is_set_aside_with_its_evidence_and_hol
         ("d", "9:1"),
     ];
     let () = redis
-        .hset(&holds, &order, r#"{"a":"x","s":"","n":0,"v":1,"c":1,"x":1,"o":1,"st":"closed","t":""}"#)
+        .hset(&holds, &order, r#"{"a":"x","s":"","n":0,"v":1,"c":1,"x":1,"o":1,"st":"closed","k":0}"#)
         .await
         .unwrap();
     let () = redis.hdel(&owner, &[5, 6]).await.unwrap();
@@ -180,6 +180,32 @@ async fn three_holds(arena: &Arena) -> (Vec<Fan>, Vec<Held>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payment_that_begins_is_no_difference_and_one_that_is_over_is_put_right() {
+    let arena = Arena::bare(quiet()).await;
+    let (_, held) = three_holds(&arena).await;
+    let (order, mut redis) = (held[0].order, arena.redis().await);
+    // As Pay leaves both stores between its two steps, for as long as Postgres may take.
+    let raw: String = redis.hget(key(&arena, "holds"), order.simple()).await.unwrap();
+    let mut record: serde_json::Value = serde_json::from_str(&raw).unwrap();
+    (record["st"], record["k"]) = ("paying".into(), 1.into());
+    let () = redis.hset(key(&arena, "holds"), order.simple(), record.to_string()).await.unwrap();
+    let () = redis.zrem(key(&arena, "expiry"), order.simple()).await.unwrap();
+    let attempt = "insert into attempts (id, order_id, number, status, provider, amount_minor, currency, created_ms, deadline_ms, next_query_ms)
+        select gen_random_uuid(), id, 1, 'created', 'test', total_minor, currency, 1, 9e15, 9e15 from orders where id = $1";
+    sqlx::query(attempt).bind(order.0).execute(&arena.pg).await.unwrap();
+    let done = arena.backend.reconcile(arena.performance).await.unwrap();
+    assert_eq!(done.repairs, Vec::<String>::new(), "its order follows, or its end does");
+
+    let over = "update attempts set status = 'canceled', taken_back_ms = 1 where order_id = $1";
+    sqlx::query(over).bind(order.0).execute(&arena.pg).await.unwrap();
+    let done = arena.backend.reconcile(arena.performance).await.unwrap();
+    assert!(done.repairs[0].starts_with(&format!("hold hold {order}")), "{:?}", done.repairs);
+    let ends: Option<f64> = redis.zscore(key(&arena, "expiry"), order.simple()).await.unwrap();
+    assert_eq!(ends.map(|ends| format!("{ends:.0}")), Some(held[0].expires.0.to_string()), "it can run out again");
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_kind_of_difference_is_put_right_and_written_down() {
     let arena = Arena::bare(quiet()).await;
     let (fans, held) = three_holds(&arena).await;
@@ -200,7 +226,7 @@ async fn every_kind_of_difference_is_put_right_and_written_down() {
     // A whole hold that no order knows, with a count; and a wrong count.
     let (stray, account) = (uuid::Uuid::new_v4().simple().to_string(), fans[3].account.simple());
     let record = format!(
-        r#"{{"a":"{account}","s":"70","n":1,"w":"70","v":1,"c":1,"x":9999999999999,"o":9999999999999,"st":"held","t":"","p":"n"}}"#
+        r#"{{"a":"{account}","s":"70","n":1,"w":"70","v":1,"c":1,"x":9999999999999,"o":9999999999999,"st":"held","k":0,"p":"n"}}"#
     );
     let () = redis.hset(&holds, &stray, record).await.unwrap();
     let () = redis.hset(&owner, 70, &stray).await.unwrap();

@@ -70,11 +70,13 @@ async fn pay_at_the_last_instant_succeeds_and_extends_the_hold_once() {
 
         // The payment fails: the hold runs out again, not later than its cap, and a second one extends anew.
         arena.provider().cancel(&started).await;
-        arena.await_status(held.order, "pending_payment").await;
+        let listed = async || score(&arena, "expiry", &held.order.simple()).await;
+        eventually!(SOON, "it can run out", listed().await.is_some());
+        assert_eq!(arena.status(held.order).await.as_deref(), Some("pending_payment"), "which its order knew before");
         let cap = held.expires.0 + allowed;
         let again = end_of(&arena, held.order).await;
         assert!(again <= cap && again > arena.redis_now().await.0, "{again} of {cap}");
-        assert_eq!(score(&arena, "expiry", &held.order.simple()).await, Some(again), "it can run out");
+        assert_eq!(listed().await, Some(again));
         arena.pay(&fan, held.order).await.ok::<PayStarted>();
         assert!(end_of(&arena, held.order).await <= cap, "a second payment ends within the cap too");
         arena.await_status(held.order, "closed").await;
@@ -83,6 +85,53 @@ async fn pay_at_the_last_instant_succeeds_and_extends_the_hold_once() {
         return;
     }
     panic!("five fans missed the last instant");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn pay_never_shortens_a_hold_which_runs_on_after_the_provider_s_deadline() {
+    const DEADLINE_MS: i64 = 1_500;
+    let arena = Arena::web(Setup::default().provider_deadline(DEADLINE_MS, 500)).await;
+    let fan = arena.one_inside().await;
+    let held = arena.held(&fan, "1,2").await;
+    let order_end = "select expires_ms from orders where id = $1";
+    arena.await_status(held.order, "pending_payment").await;
+    let started: PayStarted = arena.pay(&fan, held.order).await.ok();
+    assert_eq!(end_of(&arena, held.order).await, held.expires.0, "it had longer than the provider has");
+    assert_eq!(arena.count_of(held.order, order_end).await, held.expires.0, "and so has its order");
+    let deadline = arena.count_of(held.order, "select deadline_ms from attempts where order_id = $1").await;
+    assert!(deadline <= arena.redis_now().await.0 + DEADLINE_MS, "the attempt ends as before");
+
+    // The fan walks away from the pay page: the payment ends with its deadline, the hold does not.
+    eventually!(SOON, "the payment has ended there", arena.provider().status(&started).await == "canceled");
+    arena.await_status(held.order, "pending_payment").await;
+    let listed = async || score(&arena, "expiry", &held.order.simple()).await;
+    eventually!(SOON, "the hold can run out", listed().await.is_some());
+    assert_eq!(listed().await, Some(held.expires.0), "at the end that it had");
+    eventually!(SOON, "both agree", arena.count_of(held.order, order_end).await == held.expires.0);
+    assert_eq!(arena.my_hold(&fan).await.map(|mine| mine.expires), Some(held.expires), "the fan is shown the same");
+    arena.buy(&fan, held.order).await;
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payment_that_the_provider_leaves_open_is_ended_after_its_deadline_though_the_hold_runs_on() {
+    let mut arena = Arena::web(Setup::default().provider_deadline(600_000, GRACE_MS)).await;
+    let fan = arena.one_inside().await;
+    let held = arena.held(&fan, "1,2").await;
+    let started: PayStarted = arena.pay(&fan, held.order).await.ok();
+    // Its deadline passes here long before the provider's own clock would end it.
+    arena.kill_server().await;
+    sqlx::query("update attempts set deadline_ms = $2 where order_id = $1")
+        .bind(held.order.0)
+        .bind(arena.redis_now().await.0 - GRACE_MS)
+        .execute(&arena.pg)
+        .await
+        .unwrap();
+    arena.start_server(&[]).await;
+    eventually!(SOON, "we end it there", arena.provider().status(&started).await == "canceled");
+    arena.await_status(held.order, "pending_payment").await;
+    arena.buy(&fan, held.order).await;
+    arena.finish().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -248,7 +297,8 @@ async fn abandoned_seats_are_back_on_the_map_within_five_seconds_of_being_due() 
     let held = hold(&fans[5], [20, 21]).await;
     let started: PayStarted = arena.pay(&fans[5], held.order).await.ok();
     arena.provider().cancel(&started).await;
-    arena.await_status(held.order, "pending_payment").await;
+    let runs = async || score(&arena, "expiry", &held.order.simple()).await.is_some();
+    eventually!(SOON, "the hold runs on", runs().await);
     let due = Millis(end_of(&arena, held.order).await);
     back_within_five_seconds(&arena, "the payment failed, and no other followed", &[20, 21], due).await;
     arena.finish().await;

@@ -6,8 +6,7 @@ use crate::mail;
 use crate::payment::{ProviderError, ProviderPayment, ProviderState};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::orders::{self, OrderRow};
-use crate::postgres::{accounts, prices, refunds};
-use crate::redis::PayAnswer;
+use crate::postgres::{accounts, refunds};
 use domain::order::{AttemptStatus, OrderEvent, OrderFacts, OrderStatus, transition};
 use domain::{Millis, Money};
 use serde_json::json;
@@ -19,8 +18,6 @@ const LATE_CAPTURE: &str = "captured without seats";
 const REFUND_AGAIN_MS: i64 = 2_000;
 /// Doublings at most: from two seconds to about eight minutes.
 const REFUND_DOUBLINGS_MAX: i64 = 8;
-/// What a fan has left after a payment that failed, at least.
-const AFTER_FAILURE_MS: i64 = 60_000;
 
 impl Backend {
     /// Reads the payment of an attempt at the provider and acts on it. Idempotent; safe to call at any
@@ -83,7 +80,7 @@ impl Backend {
         }
     }
 
-    /// Keeps the evidence, once. What was not captured yet is given up when its order is over.
+    /// Keeps the evidence, once. What was not captured yet is given up when it has had its time.
     async fn set_aside(
         self: &Arc<Self>,
         order: &OrderRow,
@@ -99,15 +96,13 @@ impl Backend {
             metrics::counter!("stararena_payments_quarantined_total").increment(1);
             tracing::error!(attempt = %attempt.id, payment = payment.id, reason, "a payment does not fit its attempt and was set aside");
         }
-        let over = order.status != OrderStatus::PaymentProcessing
-            || self.seats.time_of(order.performance).await? >= order.expires;
-        if over && payment.state != ProviderState::Captured {
+        if payment.state != ProviderState::Captured && self.has_had_its_time(order, attempt).await? {
             return self.cancel_there(order, attempt, payment).await;
         }
         Ok(())
     }
 
-    /// The fan is at the provider: note a declined card; end it there when its order is over.
+    /// The fan is at the provider: note a declined card; end it there when it has had its time.
     async fn still_open(
         self: &Arc<Self>,
         order: &OrderRow,
@@ -115,12 +110,20 @@ impl Backend {
         payment: &ProviderPayment,
     ) -> Result<()> {
         attempts::set_error(&self.pg, attempt.id, payment.last_error.as_deref()).await?;
-        if order.status == OrderStatus::PaymentProcessing
-            && self.seats.time_of(order.performance).await? < order.expires
-        {
-            return Ok(());
+        if self.has_had_its_time(order, attempt).await? {
+            return self.cancel_there(order, attempt, payment).await;
         }
-        self.cancel_there(order, attempt, payment).await
+        Ok(())
+    }
+
+    /// Whether an attempt is waited for no more: its order has moved on or ends, or the provider has had its
+    /// deadline and the grace. The hold may run longer than that, for another card.
+    async fn has_had_its_time(&self, order: &OrderRow, attempt: &AttemptRow) -> Result<bool> {
+        if order.status != OrderStatus::PaymentProcessing {
+            return Ok(true);
+        }
+        let ends = order.expires.min(attempt.deadline.plus(self.config.provider_grace_ms));
+        Ok(self.seats.time_of(order.performance).await? >= ends)
     }
 
     async fn cancel_there(
@@ -234,66 +237,39 @@ impl Backend {
         mail::enqueue(&mut **tx, &format!("refund:{}", attempt.id), &mail, self.now()).await
     }
 
-    /// The attempt ended without money: the hold runs on for another try, or the order closes.
+    /// The attempt ended without money: the order may be paid anew, or closes. Postgres first; then the hold
+    /// runs on.
     pub(crate) async fn attempt_canceled(self: &Arc<Self>, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
-        // Both stores under one epoch: a rebuild comes before, and Redis refuses, or reads what is committed.
-        let mut tx = self.pg.begin().await?;
-        let Some(epoch) = prices::hold_epoch(&mut *tx, order.performance).await? else {
-            return Err(Error::Broken(format!("order {} has no performance", order.id)));
-        };
         let next = match order.status {
-            OrderStatus::PaymentProcessing => self.after_failure(order, attempt, epoch).await?,
+            OrderStatus::PaymentProcessing if self.seats.time_of(order.performance).await? >= order.expires => {
+                Some(OrderEvent::ProviderCancelled)
+            }
+            OrderStatus::PaymentProcessing => Some(OrderEvent::AttemptFailed),
             _ => None,
         };
-        let pending = order.status == OrderStatus::PendingPayment;
+        let mut tx = self.pg.begin().await?;
         if !attempts::set_status(&mut *tx, attempt.id, AttemptStatus::Canceled).await? {
             return Ok(());
         }
-        // Pay may be moving this order right now: then the attempt is not over.
-        if pending && !orders::hold_unchanged(&mut *tx, order).await? {
+        let unmoved = match next {
+            Some(event) => {
+                let step = transition(OrderFacts { status: order.status, expires: order.expires }, event, self.now())?;
+                orders::apply(&mut tx, order, step, event, None, self.now()).await?
+            }
+            // Pay may be moving this order right now: then the attempt is not over.
+            None if order.status == OrderStatus::PendingPayment => orders::hold_unchanged(&mut *tx, order).await?,
+            None => true,
+        };
+        if !unmoved {
+            // Leave the attempt open, the schedule looks again.
             tx.rollback().await?;
             return Ok(());
         }
-        if let Some((event, expires)) = next {
-            let step = transition(OrderFacts { status: order.status, expires: order.expires }, event, self.now())?;
-            if !orders::apply(&mut tx, order, step, event, expires, self.now()).await? {
-                // It moved meanwhile: leave the attempt open, the schedule looks again.
-                tx.rollback().await?;
-                return Ok(());
-            }
-        }
         tx.commit().await?;
+        self.fault("before-take-back");
         self.wake.release.notify_one();
-        if pending {
-            // The hold may have been extended just before a crash: it runs out again from here on. Not before
-            // the attempt has ended, or a payment that begins now would be one for seats that run out.
-            let epoch = self.sale(order.performance).await?.row.epoch;
-            self.unpay(order, attempt, epoch).await?;
-        }
+        self.take_back(attempt).await?;
         Ok(())
-    }
-
-    async fn after_failure(
-        self: &Arc<Self>,
-        order: &OrderRow,
-        attempt: &AttemptRow,
-        epoch: i64,
-    ) -> Result<Option<(OrderEvent, Option<Millis>)>> {
-        if self.seats.time_of(order.performance).await? >= order.expires {
-            return Ok(Some((OrderEvent::ProviderCancelled, None)));
-        }
-        match self.unpay(order, attempt, epoch).await? {
-            PayAnswer::Until(until) => Ok(Some((OrderEvent::AttemptFailed, Some(until)))),
-            PayAnswer::Gone => Ok(Some((OrderEvent::ProviderCancelled, None))),
-            PayAnswer::Rebuilding => crate::holds::rebuilding(),
-            PayAnswer::Sold | PayAnswer::OtherAttempt => Ok(None),
-        }
-    }
-
-    pub(super) async fn unpay(&self, order: &OrderRow, attempt: &AttemptRow, epoch: i64) -> Result<PayAnswer> {
-        let sale = self.sale(order.performance).await?;
-        let times = (AFTER_FAILURE_MS, self.hold_cap(&sale));
-        self.seats.unpay(&sale.keys, epoch, order.id, attempt.id, times).await
     }
 
     /// Ends a processing order whose time is over: ask, cancel there, close. Where the provider can't

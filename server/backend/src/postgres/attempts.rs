@@ -2,7 +2,7 @@
 
 use super::catalog::currency;
 use domain::order::AttemptStatus;
-use domain::{AttemptId, Currency, Millis, OrderId};
+use domain::{AttemptId, Currency, Millis, OrderId, PerformanceId};
 use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, PgExecutor, Row as _};
@@ -117,6 +117,35 @@ pub(crate) async fn set_status(db: impl PgExecutor<'_>, id: AttemptId, to: Attem
             .execute(db)
             .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Cancelled attempts of which Redis may not know yet that they are over, the oldest first, with their sale.
+pub(crate) async fn not_taken_back(
+    db: impl PgExecutor<'_>,
+    most: i64,
+) -> sqlx::Result<Vec<(AttemptRow, PerformanceId)>> {
+    sqlx::query(
+        "select a.*, o.performance_id from attempts a join orders o on o.id = a.order_id
+         where a.status = 'canceled' and a.taken_back_ms is null order by a.created_ms limit $1",
+    )
+    .bind(most)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| Ok((attempt(row)?, PerformanceId(row.try_get("performance_id")?))))
+    .collect()
+}
+
+/// Notes that Redis knows that a cancelled attempt is over.
+pub(crate) async fn set_taken_back(db: impl PgExecutor<'_>, id: AttemptId, now: Millis) -> sqlx::Result<()> {
+    sqlx::query(
+        "update attempts set taken_back_ms = $2 where id = $1 and status = 'canceled' and taken_back_ms is null",
+    )
+    .bind(id.0)
+    .bind(now.0)
+    .execute(db)
+    .await?;
+    Ok(())
 }
 
 /// Whether an attempt may still bring money; it stays so until this transaction ends.

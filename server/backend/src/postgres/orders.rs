@@ -99,6 +99,17 @@ pub(crate) async fn hold_unchanged(db: impl PgExecutor<'_>, row: &OrderRow) -> s
     Ok(same.is_some())
 }
 
+/// Notes when the hold of a pending order ends, if the order is still as it was read.
+pub(crate) async fn set_expires(db: impl PgExecutor<'_>, row: &OrderRow, expires: Millis) -> sqlx::Result<()> {
+    sqlx::query("update orders set expires_ms = $3 where id = $1 and status = 'pending_payment' and version = $2")
+        .bind(row.id.0)
+        .bind(row.version)
+        .bind(expires.0)
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
 /// Whether an order is waiting for its payment and owns every one of its seats: asked before a capture.
 pub(crate) async fn owns_all_seats(db: impl PgExecutor<'_>, id: OrderId) -> sqlx::Result<bool> {
     sqlx::query_scalar(
@@ -289,7 +300,10 @@ pub(crate) struct OwningRow {
     pub(crate) created: Millis,
     pub(crate) expires: Millis,
     pub(crate) price_version: i32,
-    pub(crate) attempt: Option<Uuid>,
+    /// Number of the newest attempt of which its hold must know: of one that only begins it must not.
+    pub(crate) attempt: i32,
+    /// Number of the attempt that begins: its hold may know of it, or not yet.
+    pub(crate) begins: Option<i32>,
     pub(crate) seats: Vec<i32>,
 }
 
@@ -307,7 +321,10 @@ pub(crate) async fn owning_in(
         "with wanted as materialized (
             select distinct order_id from seat_claims where performance_id = $1 and seat_no between $2 and $3)
          select o.*, array(select c.seat_no from seat_claims c where c.order_id = o.id order by c.seat_no) as seats,
-            (select a.id from attempts a where a.order_id = o.id and a.status in ('created', 'open', 'authorized')) as attempt
+            (select coalesce(max(a.number), 0) from attempts a where a.order_id = o.id
+                and (o.status <> 'pending_payment' or a.status not in ('created', 'open', 'authorized'))) as attempt,
+            (select a.number from attempts a where a.order_id = o.id
+                and o.status = 'pending_payment' and a.status in ('created', 'open', 'authorized')) as begins
          from wanted w join orders o on o.id = w.order_id
          where o.performance_id = $1",
     )
@@ -326,6 +343,7 @@ pub(crate) async fn owning_in(
             expires: Millis(row.try_get("expires_ms")?),
             price_version: row.try_get("price_version")?,
             attempt: row.try_get("attempt")?,
+            begins: row.try_get("begins")?,
             seats: row.try_get("seats")?,
         })
     })

@@ -6,7 +6,7 @@ use super::{Keys, store};
 use crate::error::{Error, Result};
 use domain::hold::SeatState;
 use domain::live::LogPosition;
-use domain::{AccountId, AttemptId, Millis, OrderId, PerformanceId, SeatNo};
+use domain::{AccountId, Millis, OrderId, PerformanceId, SeatNo};
 use redis::{FromRedisValue as _, RedisError, Value};
 use std::collections::HashMap;
 
@@ -36,6 +36,7 @@ pub(crate) enum PayAnswer {
     Rebuilding,
     Gone,
     Sold,
+    /// A newer attempt runs, or this one is over.
     OtherAttempt,
 }
 
@@ -298,41 +299,43 @@ impl RedisSeats {
             "ok" => PayAnswer::Until(Millis(number(&values, 1)?)),
             "rebuilding" => PayAnswer::Rebuilding,
             "sold" => PayAnswer::Sold,
-            "paying" | "other" => PayAnswer::OtherAttempt,
+            "other" => PayAnswer::OtherAttempt,
             "missing" | "closed" => PayAnswer::Gone,
             _ => return Err(broken("a payment script", &values)),
         })
     }
 
+    /// Begins an attempt of an order, by its number.
     pub(crate) async fn pay(
         &self,
         keys: &Keys,
         epoch: i64,
         hold: OrderId,
         account: AccountId,
-        attempt: AttemptId,
+        attempt: i32,
         (allowed_ms, cap_ms): (i64, i64),
     ) -> Result<PayAnswer> {
         let args = [
             epoch.to_string(),
             hold.simple(),
             account.simple(),
-            attempt.simple(),
+            attempt.to_string(),
             allowed_ms.to_string(),
             cap_ms.to_string(),
         ];
         self.paying(&self.scripts.pay, keys, &args.each_ref().map(String::as_str)).await
     }
 
+    /// Ends the attempts of an order up to a number.
     pub(crate) async fn unpay(
         &self,
         keys: &Keys,
         epoch: i64,
         hold: OrderId,
-        attempt: AttemptId,
+        attempt: i32,
         (least_ms, cap_ms): (i64, i64),
     ) -> Result<PayAnswer> {
-        let args = [epoch.to_string(), hold.simple(), attempt.simple(), least_ms.to_string(), cap_ms.to_string()];
+        let args = [epoch.to_string(), hold.simple(), attempt.to_string(), least_ms.to_string(), cap_ms.to_string()];
         self.paying(&self.scripts.unpay, keys, &args.each_ref().map(String::as_str)).await
     }
 

@@ -9,7 +9,7 @@
 //!   only what Postgres knows of the order keeps the belief valid. For the same reason a store that has lost
 //!   something and is not rebuilt yet makes no belief valid by itself: until the order is written, it doesn't count.
 //!
-//! A hold that the arbiter refused is told so at once; in runs in which nothing goes wrong there must be none.
+//! A hold that the arbiter refused is told so at once; in runs in which Redis loses nothing there must be none.
 //!
 //! "Paid" is valid until the order is refunded.
 

@@ -16,8 +16,10 @@ pub(crate) fn after_step(world: &World) -> Option<String> {
         .map(|why| format!("I1: {why}"))
         .or_else(|| rows_add_up(stores).map(|why| format!("I4 in Postgres: {why}")))
         .or_else(|| hot_adds_up(stores).map(|why| format!("I4 in Redis: {why}")))
+        .or_else(|| unguarded(stores))
         .or_else(|| {
-            (world.calm && stores.refused > 0).then(|| "a hold was refused, and nothing had gone wrong".to_owned())
+            let lossless = stores.losses == 0;
+            (lossless && stores.refused > 0).then(|| "a hold was refused, and Redis had lost nothing".to_owned())
         })
 }
 
@@ -69,6 +71,19 @@ fn hot_adds_up(stores: &Stores) -> Option<String> {
     (total != state.owner.len()).then(|| format!("accounts hold {total} seats, {} are owned", state.owner.len()))
 }
 
+/// The hold of an order at the provider is `paying`: in no other state are its seats out of everybody's reach.
+fn unguarded(stores: &Stores) -> Option<String> {
+    let (rows, hot) = (&stores.rows, &stores.hot);
+    if hot.epoch != Some(rows.epoch) || hot.state.meta.run != stores.run || stores.half_mended {
+        return None;
+    }
+    let at_provider = rows.orders.iter().filter(|(_, order)| order.status == OrderStatus::PaymentProcessing);
+    at_provider.map(|(id, _)| (id, hot.state.holds.get(id).map(|record| record.state))).find_map(|(id, state)| {
+        (state != Some(HoldState::Paying))
+            .then(|| format!("order {} is at the provider, and its hold is {state:?}", id.0.as_u128()))
+    })
+}
+
 /// What is still under way, as a sentence; nothing may be in the end.
 pub(crate) fn unfinished(world: &World) -> Option<String> {
     let (rows, hot) = (&world.stores.rows, &world.stores.hot);
@@ -93,6 +108,9 @@ pub(crate) fn unfinished(world: &World) -> Option<String> {
     }
     if let Some((id, one)) = rows.attempts.iter().find(|(_, one)| one.status.is_open()) {
         return Some(format!("attempt {} is {:?}", id.0.as_u128(), one.status));
+    }
+    if let Some((id, _)) = rows.not_taken_back().first() {
+        return Some(format!("attempt {} is not taken back", id.0.as_u128()));
     }
     rows.refunds.iter().any(|(_, status)| *status == RefundStatus::Open).then(|| "a refund is open".to_owned())
 }

@@ -28,6 +28,12 @@ pub(crate) enum Wrong {
     ApplyWithoutVersion,
     /// Captured money without seats is kept.
     NoRefund,
+    /// A payment ends its hold after so long, also where the hold had longer to run.
+    PayShortens,
+    /// Redis lets a hold run on before Postgres has taken its order back.
+    RedisFirst,
+    /// A failed payment is taken back by whoever saw it fail, and by nobody else.
+    NobodyGoesOn,
     /// The rebuild begins without writing down what the log still has.
     RebuildWithoutDrain,
 }

@@ -23,10 +23,12 @@ pub(crate) const ACCOUNTS: u128 = 4;
 const HOLD_TTL_MS: i64 = 2_000;
 /// Length of a visit.
 pub(crate) const VISIT_MS: i64 = 5_000;
-/// How long the provider gives a fan to pay: as long as a hold, so that Pay never brings its end nearer.
-pub(crate) const DEADLINE_MS: i64 = 2_000;
-/// The same with what is added before the hold ends.
-pub(crate) const ALLOWED_MS: i64 = DEADLINE_MS + 300;
+/// How long the provider gives a fan to pay: shorter than a hold, so that some run on after it.
+pub(crate) const DEADLINE_MS: i64 = 1_200;
+/// What is added to that before the payment is ended.
+pub(crate) const GRACE_MS: i64 = 300;
+/// Both.
+pub(crate) const ALLOWED_MS: i64 = DEADLINE_MS + GRACE_MS;
 /// The longest life of a hold.
 pub(crate) const CAP_MS: i64 = HOLD_TTL_MS + ALLOWED_MS;
 /// What a fan has left after a payment that failed, at least.

@@ -64,7 +64,7 @@ fn caught(list: &[Wrong]) {
 
 #[test]
 fn every_wrong_step_of_redis_is_caught() {
-    caught(&[Wrong::TakeOverWithoutEnding, Wrong::TakeOverOfPaying, Wrong::SwapOverStanding]);
+    caught(&[Wrong::TakeOverWithoutEnding, Wrong::TakeOverOfPaying, Wrong::SwapOverStanding, Wrong::PayShortens]);
 }
 
 #[test]
@@ -76,5 +76,7 @@ fn every_wrong_step_of_postgres_and_of_workers_is_caught() {
         Wrong::ApplyWithoutVersion,
         Wrong::NoRefund,
         Wrong::RebuildWithoutDrain,
+        Wrong::RedisFirst,
+        Wrong::NobodyGoesOn,
     ]);
 }

@@ -205,10 +205,9 @@ fn hold_state(status: OrderStatus) -> &'static str {
 /// The record of a hold, from its order. It has no wish: that is not kept in Postgres.
 pub(super) fn record_of(order: &OwningRow) -> String {
     let csv = order.seats.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-    let attempt = order.attempt.map(|id| id.simple().to_string()).unwrap_or_default();
     json!({ "a": order.account.simple(), "s": csv, "n": order.seats.len(), "v": order.price_version,
             "c": order.created.0, "x": order.expires.0, "o": order.expires.0, "st": hold_state(order.status),
-            "t": attempt })
+            "k": order.attempt })
     .to_string()
 }
 
@@ -266,7 +265,7 @@ async fn stage(backend: &Arc<Backend>, sale: &Sale, run: &StoreRun, built: &Buil
     }
     for order in built.ended {
         let account = order.account.simple();
-        let record = json!({ "a": account, "s": "", "n": 0, "v": 1, "c": 0, "x": 0, "o": 0, "st": "closed", "t": "" });
+        let record = json!({ "a": account, "s": "", "n": 0, "v": 1, "c": 0, "x": 0, "o": 0, "st": "closed", "k": 0 });
         pipe.hset(holds, order.id.simple(), record.to_string()).ignore();
         pipe.zadd(tombs, order.id.simple(), order.created.plus(TOMB_TTL_MS).0).ignore();
     }

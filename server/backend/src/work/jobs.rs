@@ -37,6 +37,7 @@ pub(super) fn spawn_all(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, stop: &
     job!("issue", issue, issue_step);
     job!("confirm", confirm, confirm_step);
     job!("release", release, release_step);
+    job!("take back", query, take_back_step);
     job!("overdue", query, overdue_step);
     job!("refund", query, refund_step);
     job!("outbox", outbox, outbox_step);
@@ -194,6 +195,20 @@ async fn release_one(
         ShortAnswer::No(word, _) if word == "missing" => Ok(true),
         ShortAnswer::No(word, _) => Err(Error::Broken(format!("order {order} is over, but its hold is {word}"))),
     }
+}
+
+/// Attempts whose end Redis was not told, because whoever ended them was interrupted.
+async fn take_back_step(backend: &Arc<Backend>) -> Result<bool> {
+    let due = attempts::not_taken_back(&backend.pg, ROWS_MAX).await?;
+    let (mut any, mut away) = (false, Away::default());
+    for (attempt, performance) in &due {
+        if away.waits(*performance) {
+            continue;
+        }
+        let outcome = backend.take_back(attempt).await;
+        any |= away.skip(*performance, outcome)? == Some(true);
+    }
+    away.or(any)
 }
 
 /// The sales whose server did not answer in this step: their orders wait, those of other servers don't.

@@ -358,8 +358,10 @@ fn hold_wanted(order: &OwningRow, found: &HoldRead) -> Result<Option<String>> {
         .map_err(|e| Error::Broken(format!("a record that was just written can't be read: {e}")))?;
     // A hold that is being ended by the sweeper is still pending in Postgres.
     let ending = record["st"] == "closing" && wanted["st"] == "held";
+    // Pay tells Redis first. Where its order does not follow, the schedule ends the attempt, and takes it back.
+    let beginning = record["st"] == "paying" && order.begins.is_some_and(|number| record["k"] == number);
     let mut same = record["a"] == wanted["a"] && record["s"] == wanted["s"] && record["n"] == wanted["n"];
-    if !ending && record["st"] != wanted["st"] {
+    if !ending && !beginning && record["st"] != wanted["st"] {
         // A sale that is not confirmed yet is put right with its seats.
         same = same && wanted["st"] == "sold";
     }
@@ -369,7 +371,7 @@ fn hold_wanted(order: &OwningRow, found: &HoldRead) -> Result<Option<String>> {
         return Ok(None);
     }
     if !same {
-        for name in ["a", "s", "n", "st", "t"] {
+        for name in ["a", "s", "n", "st", "k"] {
             record[name] = wanted[name].clone();
         }
     }

@@ -196,7 +196,7 @@ for _, no in ipairs(wanted) do
   redis.call('HSET', OWNER, no, id)
 end
 csv = table.concat(wanted, ',')
-save_hold(id, { a = account, s = csv, n = #wanted, w = wish, v = tonumber(meta[5]), c = now, x = expires, o = expires, st = 'held', t = '', p = nonce })
+save_hold(id, { a = account, s = csv, n = #wanted, w = wish, v = tonumber(meta[5]), c = now, x = expires, o = expires, st = 'held', k = 0, p = nonce })
 redis.call('ZADD', EXPIRY, expires, id)
 set_held_by(account, count + #wanted, id)
 redis.call('XADD', LOG, '*', 't', 'hold', 'h', id, 'a', account, 's', csv, 'v', meta[5], 'c', now, 'x', expires,

@@ -1,10 +1,10 @@
 //! A fan with a browser, and the server's use-cases that it calls: enter, hold, release, pay, cancel.
 
 use crate::redis::{AreaDraw, HoldAnswer, PayAnswer, ShortAnswer};
-use crate::simulation::actors::money;
+use crate::simulation::actors::{house, money};
 use crate::simulation::beliefs::Told;
 use crate::simulation::model::hold::Ask;
-use crate::simulation::model::postgres::{Attempt, Order, PRICE};
+use crate::simulation::model::postgres::{Attempt, Order, PRICE, Rows};
 use crate::simulation::provider::There;
 use crate::simulation::sale::{ALLOCATION, ALLOWED_MS, AREA, CAP_MS, DEADLINE_MS, LAG_MAX_MS, SEATS, VISIT_MS};
 use crate::simulation::world::{Actor, Reply, Store};
@@ -136,8 +136,18 @@ async fn give_back(me: &Actor, account: AccountId, hold: OrderId) -> Reply<()> {
     // Whatever becomes of the request: from now on the fan relies on nothing, unless it is refused.
     let epoch = me.sale().await?;
     me.world.borrow_mut().beliefs.ended(hold);
-    me.redis("release", move |hot, at| hot.release(at, epoch, hold, account)).await?;
+    release(me, epoch, account, hold).await?;
     Ok(())
+}
+
+async fn release(me: &Actor, epoch: i64, account: AccountId, hold: OrderId) -> Reply<ShortAnswer> {
+    let answer = me.redis("release", move |hot, at| hot.release(at, epoch, hold, account)).await?;
+    match answer {
+        ShortAnswer::No(word, _) if word == "paying" && money::take_last_back(me, hold).await? => {
+            me.redis("release", move |hot, at| hot.release(at, epoch, hold, account)).await
+        }
+        answer => Ok(answer),
+    }
 }
 
 /// Pays, at the provider, and looks what came of it.
@@ -213,36 +223,17 @@ async fn pay(me: &Actor, account: AccountId, hold: OrderId) -> Reply<Option<Atte
     Ok(Some(attempt))
 }
 
-/// `Backend::claim_attempt` and `begin_attempt`
+/// `Backend::begin_attempt`
 async fn begin_attempt(me: &Actor, hold: OrderId, row: &Order) -> Reply<Option<(AttemptId, i64)>> {
-    let mut claimed = None;
-    for _ in 0..3 {
-        let known = me
-            .postgres("attempts", move |rows| {
-                let number = rows.attempts.values().filter(|one| one.order == hold).map(|one| one.number).max();
-                (rows.open_attempt(hold), number.unwrap_or(0))
-            })
-            .await?;
-        if let Some((id, _)) = known.0 {
-            claimed = Some(id);
-            break;
-        }
-        let id = AttemptId(me.world.borrow_mut().stores.id());
-        let deadline = me.time().await? + DEADLINE_MS;
-        let amount = PRICE * i64::try_from(row.items.len()).unwrap_or(0);
-        let (order, number, status) = (hold, known.1 + 1, AttemptStatus::Created);
-        let new = Attempt { order, number, status, known_there: false, deadline, amount };
-        if me.postgres("insert attempt", move |rows| rows.insert_attempt(id, new.clone())).await? {
-            claimed = Some(id);
-            break;
-        }
-    }
-    let Some(id) = claimed else { return Ok(None) };
-    let (epoch, account) = (me.sale().await?, row.account);
-    let answer = me.redis("pay", move |hot, at| hot.pay(at, epoch, hold, account, id, (ALLOWED_MS, CAP_MS))).await?;
+    let Some((id, number)) = claim_attempt(me, hold, row).await? else { return Ok(None) };
+    let (open, epoch) = house::begin(me).await?;
+    let account = row.account;
+    let times = (ALLOWED_MS, CAP_MS);
+    let answer = me.redis("pay", move |hot, at| hot.pay(at, epoch, hold, account, number, times)).await?;
     let until = match answer {
         PayAnswer::Until(until) => until.0,
         PayAnswer::Gone => {
+            drop(open);
             me.postgres("cancel attempt", move |rows| rows.set_attempt(id, AttemptStatus::Canceled)).await?;
             me.world.borrow_mut().beliefs.ended(hold);
             return Ok(None);
@@ -250,18 +241,40 @@ async fn begin_attempt(me: &Actor, hold: OrderId, row: &Order) -> Reply<Option<(
         PayAnswer::Rebuilding | PayAnswer::Sold | PayAnswer::OtherAttempt => return Ok(None),
     };
     let read = row.clone();
-    let (open, moved) = me.postgres("order pay", move |rows| rows.begin(hold, &read, id, until)).await?;
-    if !open {
-        let ended = me.postgres("read attempt", move |rows| rows.attempts.get(&id).map(|one| one.status)).await?;
-        if ended == Some(AttemptStatus::Canceled) {
-            money::unpay(me, id, hold).await?;
-        }
-        return Ok(None);
-    }
-    if !moved && order(me, hold).await?.is_none_or(|order| order.status != OrderStatus::PaymentProcessing) {
+    let begin = move |rows: &mut Rows| {
+        // One that arrives late has had its lock until then.
+        if rows.epoch == epoch { rows.begin(hold, &read, id, until) } else { (false, false) }
+    };
+    let (begun, moved) = me.postgres("order pay", begin).await?;
+    drop(open);
+    if !begun || (!moved && order(me, hold).await?.is_none_or(|order| order.status != OrderStatus::PaymentProcessing)) {
         return Ok(None);
     }
     Ok(Some((id, until)))
+}
+
+/// `Backend::claim_attempt`: the one open attempt, with its number.
+async fn claim_attempt(me: &Actor, hold: OrderId, row: &Order) -> Reply<Option<(AttemptId, i32)>> {
+    for _ in 0..3 {
+        let known = me
+            .postgres("attempts", move |rows| {
+                let number = rows.attempts.values().filter(|one| one.order == hold).map(|one| one.number).max();
+                (rows.open_attempt(hold), number.unwrap_or(0))
+            })
+            .await?;
+        if let Some((id, open)) = known.0 {
+            return Ok(Some((id, open.number)));
+        }
+        let id = AttemptId(me.world.borrow_mut().stores.id());
+        let deadline = me.time().await? + DEADLINE_MS;
+        let amount = PRICE * i64::try_from(row.items.len()).unwrap_or(0);
+        let (order, number, status) = (hold, known.1 + 1, AttemptStatus::Created);
+        let new = Attempt { order, number, status, known_there: false, taken_back: false, deadline, amount };
+        if me.postgres("insert attempt", move |rows| rows.insert_attempt(id, new.clone())).await? {
+            return Ok(Some((id, number)));
+        }
+    }
+    Ok(None)
 }
 
 /// `Backend::cancel_order`
@@ -281,7 +294,7 @@ async fn cancel(me: &Actor, account: AccountId, hold: OrderId) -> Reply<()> {
         return Ok(());
     }
     let epoch = me.sale().await?;
-    let answer = me.redis("release", move |hot, at| hot.release(at, epoch, hold, account)).await?;
+    let answer = release(me, epoch, account, hold).await?;
     if matches!(answer, ShortAnswer::Done | ShortAnswer::Again) {
         me.postgres("order cancel", move |rows| rows.apply(hold, &row, OrderEvent::Cancel, None)).await?;
     }

@@ -11,7 +11,7 @@ use domain::hold::SeatState;
 use domain::order::{AttemptStatus, OrderEvent};
 
 /// A transaction that is open; the epoch can't be raised until it ends, however it does.
-struct Transaction(Shared);
+pub(crate) struct Transaction(Shared);
 
 impl Drop for Transaction {
     fn drop(&mut self) {
@@ -37,7 +37,7 @@ pub(crate) async fn house(me: Actor) {
 }
 
 /// Begins a transaction that holds the epoch.
-async fn begin(me: &Actor) -> Reply<(Transaction, i64)> {
+pub(crate) async fn begin(me: &Actor) -> Reply<(Transaction, i64)> {
     // A lost connection ends its transaction: the lock is taken where the reply arrives.
     let epoch = me.postgres("begin, hold epoch", |rows| rows.epoch).await?;
     let mut world = me.world.borrow_mut();

@@ -2,6 +2,7 @@
 
 use crate::redis::ShortAnswer;
 use crate::simulation::actors::{fan, money};
+use crate::simulation::model::Wrong;
 use crate::simulation::model::postgres::{RefundStatus, is_sold};
 use crate::simulation::provider::There;
 use crate::simulation::world::{Actor, Reply, Store};
@@ -37,6 +38,8 @@ job!(/// Asks about open attempts.
     query, query_step, 700);
 job!(/// Issues tickets.
     issuer, issue_step, 400);
+job!(/// Goes on where the end of a payment was interrupted.
+    taker_back, take_back_step, 500);
 job!(/// Gives money back.
     refunder, refund_step, 500);
 job!(/// The provider ends what fans left open, and sometimes takes money late.
@@ -54,7 +57,7 @@ async fn sweep_once(me: &Actor) -> Reply<()> {
 }
 
 /// Closes the order of a hold that ran out; whether the hold may end now.
-async fn close_order(me: &Actor, id: OrderId) -> Reply<bool> {
+pub(crate) async fn close_order(me: &Actor, id: OrderId) -> Reply<bool> {
     let Some(order) = fan::order(me, id).await? else { return Ok(true) };
     match order.status {
         OrderStatus::PendingPayment => {
@@ -121,6 +124,16 @@ async fn release_step(me: &Actor) -> Reply<()> {
         }
     })
     .await
+}
+
+async fn take_back_step(me: &Actor) -> Reply<()> {
+    if me.world.borrow().stores.rows.wrong == Some(Wrong::NobodyGoesOn) {
+        return Ok(());
+    }
+    for (id, attempt) in me.postgres("not taken back", |rows| rows.not_taken_back()).await? {
+        money::take_back(me, id, &attempt).await?;
+    }
+    Ok(())
 }
 
 async fn overdue_step(me: &Actor) -> Reply<()> {

@@ -2,11 +2,13 @@
 
 use crate::redis::PayAnswer;
 use crate::simulation::actors::fan::order;
+use crate::simulation::actors::jobs;
+use crate::simulation::model::Wrong;
 use crate::simulation::model::postgres::{Attempt, Order};
 use crate::simulation::provider::There;
-use crate::simulation::sale::{AFTER_FAILURE_MS, CAP_MS};
+use crate::simulation::sale::{AFTER_FAILURE_MS, CAP_MS, GRACE_MS};
 use crate::simulation::world::{Actor, Reply, Store};
-use domain::order::{OrderEvent, OrderStatus};
+use domain::order::{AttemptStatus, OrderEvent, OrderStatus};
 use domain::{AttemptId, OrderId};
 
 /// `Backend::open_at_provider`
@@ -35,18 +37,19 @@ pub(crate) async fn settle(me: &Actor, id: AttemptId) -> Reply<()> {
     let Some(attempt) = found.filter(|attempt| attempt.status.is_open()) else { return Ok(()) };
     let Some(row) = order(me, attempt.order).await? else { return Ok(()) };
     match payment_of(me, id, &attempt, &row).await? {
-        None | Some(There::Canceled) => attempt_canceled(me, id, attempt.order, &row).await,
+        None | Some(There::Canceled) => attempt_canceled(me, id, &attempt, &row).await,
         Some(There::Captured) => captured(me, id, attempt.order).await,
         Some(There::Open) => {
-            if row.status == OrderStatus::PaymentProcessing && me.time().await? < row.expires {
+            let ends = row.expires.min(attempt.deadline + GRACE_MS);
+            if row.status == OrderStatus::PaymentProcessing && me.time().await? < ends {
                 return Ok(());
             }
-            cancel_there(me, id, attempt.order, &row).await
+            cancel_there(me, id, &attempt, &row).await
         }
         Some(There::Authorized) => {
             let order = attempt.order;
             if !me.postgres("owns all seats", move |rows| rows.owns_all_seats(order)).await? {
-                return cancel_there(me, id, order, &row).await;
+                return cancel_there(me, id, &attempt, &row).await;
             }
             let from = [There::Authorized];
             let state = me
@@ -54,7 +57,7 @@ pub(crate) async fn settle(me: &Actor, id: AttemptId) -> Reply<()> {
                 .await?;
             match state {
                 Some(There::Captured) => captured(me, id, order).await,
-                Some(There::Canceled) => attempt_canceled(me, id, order, &row).await,
+                Some(There::Canceled) => attempt_canceled(me, id, &attempt, &row).await,
                 _ => Ok(()),
             }
         }
@@ -76,10 +79,10 @@ async fn payment_of(me: &Actor, id: AttemptId, attempt: &Attempt, row: &Order) -
     Ok(None)
 }
 
-async fn cancel_there(me: &Actor, id: AttemptId, order: OrderId, row: &Order) -> Reply<()> {
+async fn cancel_there(me: &Actor, id: AttemptId, attempt: &Attempt, row: &Order) -> Reply<()> {
     match cancel_at_provider(me, id).await? {
-        Some(There::Canceled) => attempt_canceled(me, id, order, row).await,
-        Some(There::Captured) => captured(me, id, order).await,
+        Some(There::Canceled) => attempt_canceled(me, id, attempt, row).await,
+        Some(There::Captured) => captured(me, id, attempt.order).await,
         _ => Ok(()),
     }
 }
@@ -95,30 +98,60 @@ async fn captured(me: &Actor, id: AttemptId, order_id: OrderId) -> Reply<()> {
     Ok(())
 }
 
-async fn attempt_canceled(me: &Actor, id: AttemptId, order: OrderId, row: &Order) -> Reply<()> {
+async fn attempt_canceled(me: &Actor, id: AttemptId, attempt: &Attempt, row: &Order) -> Reply<()> {
+    let redis_first = me.world.borrow().stores.rows.wrong == Some(Wrong::RedisFirst);
     let next = match row.status {
-        OrderStatus::PaymentProcessing if me.time().await? >= row.expires => {
-            Some((OrderEvent::ProviderCancelled, None))
-        }
-        OrderStatus::PaymentProcessing => match unpay(me, id, order).await? {
-            PayAnswer::Until(until) => Some((OrderEvent::AttemptFailed, Some(until.0))),
-            PayAnswer::Gone => Some((OrderEvent::ProviderCancelled, None)),
-            PayAnswer::Rebuilding => return Ok(()),
-            PayAnswer::Sold | PayAnswer::OtherAttempt => None,
-        },
+        OrderStatus::PaymentProcessing if me.time().await? >= row.expires => Some(OrderEvent::ProviderCancelled),
+        OrderStatus::PaymentProcessing => Some(OrderEvent::AttemptFailed),
         _ => None,
     };
-    let (read, pending) = (row.clone(), row.status == OrderStatus::PendingPayment);
-    let done = me.postgres("attempt canceled", move |rows| rows.canceled(id, &read, next)).await?;
-    if pending && done == Some(true) {
-        unpay(me, id, order).await?;
+    if redis_first && next == Some(OrderEvent::AttemptFailed) {
+        unpay(me, attempt).await?;
+    }
+    let read = row.clone();
+    if me.postgres("attempt canceled", move |rows| rows.canceled(id, &read, next)).await? == Some(true) {
+        take_back(me, id, attempt).await?;
     }
     Ok(())
 }
 
-pub(crate) async fn unpay(me: &Actor, id: AttemptId, order: OrderId) -> Reply<PayAnswer> {
-    let epoch = me.sale().await?;
-    me.redis("unpay", move |hot, at| hot.unpay(at, epoch, order, id, (AFTER_FAILURE_MS, CAP_MS))).await
+/// `Backend::take_back`
+pub(crate) async fn take_back(me: &Actor, id: AttemptId, attempt: &Attempt) -> Reply<bool> {
+    let order_id = attempt.order;
+    let Some(row) = order(me, order_id).await? else { return Ok(false) };
+    if row.status == OrderStatus::PendingPayment {
+        match unpay(me, attempt).await? {
+            PayAnswer::Until(until) => {
+                me.postgres("set expires", move |rows| rows.set_expires(order_id, &row, until.0)).await?;
+            }
+            PayAnswer::Rebuilding => return Ok(false),
+            PayAnswer::Gone => {
+                jobs::close_order(me, order_id).await?;
+            }
+            PayAnswer::Sold | PayAnswer::OtherAttempt => {}
+        }
+    }
+    me.postgres("taken back", move |rows| rows.set_taken_back(id)).await?;
+    Ok(true)
+}
+
+/// `Backend::take_last_back`
+pub(crate) async fn take_last_back(me: &Actor, order: OrderId) -> Reply<bool> {
+    let last = me
+        .postgres("last attempt", move |rows| {
+            let own = rows.attempts.iter().filter(|(_, one)| one.order == order);
+            own.max_by_key(|(_, one)| one.number).map(|(id, one)| (*id, one.clone()))
+        })
+        .await?;
+    match last {
+        Some((id, last)) if last.status == AttemptStatus::Canceled => take_back(me, id, &last).await,
+        _ => Ok(false),
+    }
+}
+
+async fn unpay(me: &Actor, attempt: &Attempt) -> Reply<PayAnswer> {
+    let (epoch, order, number) = (me.sale().await?, attempt.order, attempt.number);
+    me.redis("unpay", move |hot, at| hot.unpay(at, epoch, order, number, (AFTER_FAILURE_MS, CAP_MS))).await
 }
 
 /// `Backend::close_overdue`

@@ -129,7 +129,7 @@ fn compare(rows: &Rows, stretch: &Stretch) -> Differences {
     for (id, seats) in &owning {
         let Some(record) = rows.record_of(*id, seats) else { continue };
         if let Some((Some(found), listed)) = stretch.holds.get(id)
-            && let Some(wanted) = hold_wanted(&record, found, *listed)
+            && let Some(wanted) = hold_wanted(&record, rows.begins(*id), found, *listed)
         {
             differ.holds.insert(*id, (found.clone(), *listed, wanted));
         }
@@ -139,10 +139,11 @@ fn compare(rows: &Rows, stretch: &Stretch) -> Differences {
 }
 
 /// The record that a hold should have, where it has another one or is wrongly listed as able to run out.
-fn hold_wanted(wanted: &Record, found: &Record, listed: bool) -> Option<Record> {
+fn hold_wanted(wanted: &Record, begins: Option<i32>, found: &Record, listed: bool) -> Option<Record> {
     let ending = found.state == HoldState::Closing && wanted.state == HoldState::Held;
+    let beginning = found.state == HoldState::Paying && begins == Some(found.attempt);
     let mut same = found.account == wanted.account && found.seats == wanted.seats;
-    if !ending && found.state != wanted.state {
+    if !ending && !beginning && found.state != wanted.state {
         same = same && wanted.state == HoldState::Sold;
     }
     let can_end = ending || (wanted.state == HoldState::Held && found.state == HoldState::Held);

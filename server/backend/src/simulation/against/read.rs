@@ -40,7 +40,7 @@ pub(super) fn record(raw: &str) -> Record {
         expires: number("x"),
         first_end: number("o"),
         state: serde_json::from_value(value["st"].clone()).unwrap(),
-        attempt: Some(text("t")).filter(|text| !text.is_empty()).map(|text| AttemptId(id(text))),
+        attempt: i32::try_from(number("k")).unwrap(),
         pass: text("p").parse().ok(),
     }
 }
@@ -52,7 +52,7 @@ pub(super) fn raw(record: &Record) -> String {
     let mut value = serde_json::json!({
         "a": record.account.simple(), "s": csv.join(","), "n": record.seats.len(), "v": record.version,
         "c": record.created, "x": record.expires, "o": record.first_end, "st": state,
-        "t": record.attempt.map(|id| id.simple()).unwrap_or_default(),
+        "k": record.attempt,
     });
     if let Some(wish) = record.wish {
         value["w"] = wish.to_string().into();
@@ -237,6 +237,7 @@ async fn money(pg: &PgPool, performance: PerformanceId, rows: &mut Rows) {
             number: row.get("number"),
             status: AttemptStatus::parse(row.get("status")).unwrap(),
             known_there: row.get::<Option<String>, _>("provider_ref").is_some(),
+            taken_back: row.get::<Option<i64>, _>("taken_back_ms").is_some(),
             deadline: row.get("deadline_ms"),
             amount: row.get("amount_minor"),
         };

@@ -15,7 +15,7 @@ use crate::simulation::random::Random;
 use crate::simulation::sale;
 use domain::hold::SeatState;
 use domain::live::LogPosition;
-use domain::order::{OrderEvent, OrderFacts, transition};
+use domain::order::{AttemptStatus, OrderEvent, OrderFacts, transition};
 use domain::{AccountId, AttemptId, Millis, OrderId, SeatNo};
 use std::sync::Arc;
 use uuid::Uuid;
@@ -36,8 +36,8 @@ pub(super) enum Step {
     Finish(OrderId),
     Confirm(OrderId),
     Unsell(OrderId),
-    Pay(OrderId, AccountId, AttemptId, (i64, i64)),
-    Unpay(OrderId, AttemptId, (i64, i64)),
+    Pay(OrderId, AccountId, i32, (i64, i64)),
+    Unpay(OrderId, i32, (i64, i64)),
     Sweep(usize),
     Block(Vec<u32>, bool),
     Allocate(Vec<u32>, bool),
@@ -69,6 +69,8 @@ pub(super) enum Step {
     Apply(OrderId, OrderEvent, Option<i64>),
     Captured(AttemptId),
     Canceled(AttemptId),
+    /// Redis is told, perhaps again, that a cancelled attempt is over.
+    TakeBack(AttemptId),
     Owns(OrderId),
     Marked(OrderId),
     /// Time passes until a hold has run out.
@@ -117,6 +119,7 @@ impl Step {
                 | Self::Apply(..)
                 | Self::Captured(..)
                 | Self::Canceled(..)
+                | Self::TakeBack(..)
                 | Self::Marked(..)
         )
     }
@@ -268,22 +271,27 @@ impl Both {
         let written: Vec<OrderId> = self.rows.orders.keys().copied().collect();
         let hold = if written.is_empty() { self.live_hold(random) } else { *random.pick(&written) };
         let attempt = self.rows.open_attempt(hold).map(|(id, _)| id);
+        let number = i32::try_from(self.rows.attempts.values().filter(|one| one.order == hold).count()).unwrap();
+        // Mostly the newest; now and then one before it, or one that is still to come.
+        let told = if random.one_in(3) { number + i32::try_from(random.between(-1, 1)).unwrap() } else { number };
         let order = self.rows.orders.get(&hold);
         let account = order.map_or(sale::account(0), |order| order.account);
         let times = (random.between(20, 300), random.between(60, 2_000));
+        let over =
+            self.rows.attempts.iter().find(|(_, one)| one.order == hold && one.status == AttemptStatus::Canceled);
+        if let Some((id, _)) = over.filter(|_| random.one_in(8)) {
+            return Step::TakeBack(*id);
+        }
         match (random.below(8), attempt, order) {
             (0, _, _) => Step::Close(hold),
             (1, _, _) => Step::Marked(hold),
             (2, _, _) => Step::Owns(hold),
-            (3, None, _) | (_, None, None) => Step::Pay(hold, account, AttemptId(Uuid::new_v4()), times),
-            (_, None, Some(_)) => {
-                let number = self.rows.attempts.values().filter(|one| one.order == hold).count();
-                Step::Attempt(hold, AttemptId(Uuid::new_v4()), i32::try_from(number).unwrap() + 1)
-            }
+            (3, None, _) | (_, None, None) => Step::Pay(hold, account, number + 1, times),
+            (_, None, Some(_)) => Step::Attempt(hold, AttemptId(Uuid::new_v4()), number + 1),
             (3, Some(attempt), _) => Step::Captured(attempt),
             (4, Some(attempt), _) => Step::Canceled(attempt),
-            (5, Some(attempt), _) => Step::Unpay(hold, attempt, times),
-            (6, Some(attempt), _) => Step::Pay(hold, account, attempt, times),
+            (5, Some(_), _) => Step::Unpay(hold, told, times),
+            (6, Some(_), _) => Step::Pay(hold, account, told, times),
             (_, Some(_), _) => {
                 let until = self.hot.state.holds.get(&hold).map(|record| record.expires);
                 let event = *random.pick(&[OrderEvent::Pay, OrderEvent::Pay, OrderEvent::Cancel, OrderEvent::Issued]);

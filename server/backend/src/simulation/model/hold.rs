@@ -219,7 +219,7 @@ impl Hot {
             expires,
             first_end: expires,
             state: HoldState::Held,
-            attempt: None,
+            attempt: 0,
             pass: Some(ask.nonce),
         };
         self.state.holds.insert(ask.hold, record);

@@ -30,6 +30,8 @@ pub(crate) struct Attempt {
     pub(crate) number: i32,
     pub(crate) status: AttemptStatus,
     pub(crate) known_there: bool,
+    /// Redis knows that it is over.
+    pub(crate) taken_back: bool,
     pub(crate) deadline: i64,
     pub(crate) amount: i64,
 }
@@ -214,24 +216,53 @@ impl Rows {
 
     /// The transaction that ends an attempt without money. `None` when it had ended, `false` when the order
     /// moved since it was read, and nothing was changed.
-    pub(crate) fn canceled(
-        &mut self,
-        id: AttemptId,
-        read: &Order,
-        next: Option<(OrderEvent, Option<i64>)>,
-    ) -> Option<bool> {
+    pub(crate) fn canceled(&mut self, id: AttemptId, read: &Order, next: Option<OrderEvent>) -> Option<bool> {
         let order = self.attempts.get(&id).filter(|attempt| attempt.status.is_open())?.order;
         let now = self.orders.get(&order).map(|order| (order.status, order.version));
         if read.status == OrderStatus::PendingPayment && now != Some((read.status, read.version)) {
             return Some(false);
         }
-        if let Some((event, expires)) = next
-            && !self.apply(order, read, event, expires)
+        if let Some(event) = next
+            && !self.apply(order, read, event, None)
         {
             return Some(false);
         }
         self.set_attempt(id, AttemptStatus::Canceled);
         Some(true)
+    }
+
+    /// Notes when the hold of a pending order ends, if the order is still as it was read.
+    pub(crate) fn set_expires(&mut self, id: OrderId, read: &Order, expires: i64) {
+        let same = |order: &&mut Order| order.status == OrderStatus::PendingPayment && order.version == read.version;
+        if let Some(order) = self.orders.get_mut(&id).filter(same) {
+            order.expires = expires;
+        }
+    }
+
+    /// Notes that Redis knows that a cancelled attempt is over.
+    pub(crate) fn set_taken_back(&mut self, id: AttemptId) {
+        if let Some(attempt) = self.attempts.get_mut(&id) {
+            attempt.taken_back |= attempt.status == AttemptStatus::Canceled;
+        }
+    }
+
+    /// Cancelled attempts of which Redis may not know yet that they are over.
+    pub(crate) fn not_taken_back(&self) -> Vec<(AttemptId, Attempt)> {
+        let due = |one: &Attempt| one.status == AttemptStatus::Canceled && !one.taken_back;
+        self.attempts.iter().filter(|(_, one)| due(one)).map(|(id, one)| (*id, one.clone())).collect()
+    }
+
+    /// Number of the attempt of a pending order that begins.
+    pub(crate) fn begins(&self, order: OrderId) -> Option<i32> {
+        let pending = self.orders.get(&order).is_some_and(|order| order.status == OrderStatus::PendingPayment);
+        self.open_attempt(order).filter(|_| pending).map(|(_, one)| one.number)
+    }
+
+    /// The number of the newest attempt of which the hold must know: of one that only begins it must not.
+    fn newest_attempt(&self, order: OrderId) -> i32 {
+        let pending = self.orders.get(&order).is_some_and(|order| order.status == OrderStatus::PendingPayment);
+        let known = |one: &&Attempt| one.order == order && !(pending && one.status.is_open());
+        self.attempts.values().filter(known).map(|one| one.number).max().unwrap_or(0)
     }
 
     /// The open attempt of an order.
@@ -261,7 +292,7 @@ impl Rows {
             expires: order.expires,
             first_end: order.expires,
             state: hold_state(order.status),
-            attempt: self.open_attempt(id).map(|(attempt, _)| attempt),
+            attempt: self.newest_attempt(id),
             pass: None,
         })
     }

@@ -4,7 +4,7 @@ use super::Wrong;
 use crate::redis::{PayAnswer, ShortAnswer};
 use domain::hold::{HoldState, SeatByte, SeatState};
 use domain::live::LogPosition;
-use domain::{AccountId, AttemptId, Millis, OrderId, SeatNo};
+use domain::{AccountId, Millis, OrderId, SeatNo};
 use std::collections::BTreeMap;
 
 /// An ended hold is remembered for a day.
@@ -22,7 +22,8 @@ pub(crate) struct Record {
     pub(crate) expires: i64,
     pub(crate) first_end: i64,
     pub(crate) state: HoldState,
-    pub(crate) attempt: Option<AttemptId>,
+    /// Number of the newest attempt that it was told of; its state says whether that one runs.
+    pub(crate) attempt: i32,
     pub(crate) pass: Option<u64>,
 }
 
@@ -38,7 +39,7 @@ impl Record {
             expires: 0,
             first_end: 0,
             state: HoldState::Closed,
-            attempt: None,
+            attempt: 0,
             pass: None,
         }
     }
@@ -304,30 +305,38 @@ impl Hot {
         epoch: i64,
         id: OrderId,
         account: AccountId,
-        attempt: AttemptId,
+        attempt: i32,
         (allowed_ms, cap_ms): (i64, i64),
     ) -> PayAnswer {
         if !self.is_complete(epoch) {
             return PayAnswer::Rebuilding;
         }
+        let shortens = self.wrong == Some(Wrong::PayShortens);
         let Some(record) = self.state.holds.get_mut(&id).filter(|record| record.account == account) else {
             return PayAnswer::Gone;
         };
-        match record.state {
-            HoldState::Paying if record.attempt == Some(attempt) => PayAnswer::Until(Millis(record.expires)),
-            HoldState::Paying => PayAnswer::OtherAttempt,
-            HoldState::Sold => PayAnswer::Sold,
-            HoldState::Closing | HoldState::Closed => PayAnswer::Gone,
-            HoldState::Held if record.expires <= at.now => PayAnswer::Gone,
-            HoldState::Held => {
-                record.state = HoldState::Paying;
-                record.attempt = Some(attempt);
-                record.expires = (at.now + allowed_ms).min(record.created + cap_ms);
-                let until = record.expires;
-                self.state.expiry.remove(&id);
-                PayAnswer::Until(Millis(until))
-            }
+        let runs = match record.state {
+            HoldState::Sold => return PayAnswer::Sold,
+            HoldState::Closing | HoldState::Closed => return PayAnswer::Gone,
+            HoldState::Held if record.expires <= at.now => return PayAnswer::Gone,
+            HoldState::Held => false,
+            HoldState::Paying => true,
+        };
+        if runs && attempt == record.attempt {
+            return PayAnswer::Until(Millis(record.expires));
         }
+        // Each attempt begins when those before it are over.
+        if attempt <= record.attempt {
+            return PayAnswer::OtherAttempt;
+        }
+        let allowed = (at.now + allowed_ms).min(record.created + cap_ms);
+        let until = if shortens { allowed } else { allowed.max(record.expires) };
+        if until <= at.now {
+            return PayAnswer::Gone;
+        }
+        (record.state, record.attempt, record.expires) = (HoldState::Paying, attempt, until);
+        self.state.expiry.remove(&id);
+        PayAnswer::Until(Millis(until))
     }
 
     /// `unpay.lua`
@@ -336,7 +345,7 @@ impl Hot {
         at: At,
         epoch: i64,
         id: OrderId,
-        attempt: AttemptId,
+        attempt: i32,
         (least_ms, cap_ms): (i64, i64),
     ) -> PayAnswer {
         if !self.is_complete(epoch) {
@@ -344,19 +353,20 @@ impl Hot {
         }
         let Some(record) = self.state.holds.get_mut(&id) else { return PayAnswer::Gone };
         match record.state {
-            HoldState::Held => PayAnswer::Until(Millis(record.expires)),
-            HoldState::Sold => PayAnswer::Sold,
-            HoldState::Closing | HoldState::Closed => PayAnswer::Gone,
-            HoldState::Paying if record.attempt != Some(attempt) => PayAnswer::OtherAttempt,
+            HoldState::Sold => return PayAnswer::Sold,
+            HoldState::Closing | HoldState::Closed => return PayAnswer::Gone,
+            HoldState::Held => {}
+            HoldState::Paying if attempt < record.attempt => return PayAnswer::OtherAttempt,
             HoldState::Paying => {
-                let until = record.first_end.max(at.now + least_ms).min(record.created + cap_ms);
+                let least = (at.now + least_ms).min(record.created + cap_ms);
+                let until = record.first_end.max(least);
                 record.state = HoldState::Held;
-                record.attempt = None;
                 (record.expires, record.first_end) = (until, until);
                 self.state.expiry.insert(id, until);
-                PayAnswer::Until(Millis(until))
             }
         }
+        record.attempt = record.attempt.max(attempt);
+        PayAnswer::Until(Millis(record.expires))
     }
 
     /// `enter.lua`

@@ -85,7 +85,15 @@ impl Both {
             }
             Step::Attempt(hold, id, number) => {
                 let (status, amount) = (AttemptStatus::Created, 100);
-                let new = Attempt { order: *hold, number: *number, status, known_there: false, deadline: 5, amount };
+                let new = Attempt {
+                    order: *hold,
+                    number: *number,
+                    status,
+                    known_there: false,
+                    taken_back: false,
+                    deadline: 5,
+                    amount,
+                };
                 return rows.insert_attempt(*id, new).to_string();
             }
             Step::Apply(hold, event, expires) => {
@@ -102,6 +110,10 @@ impl Both {
                 }
             }
             Step::Canceled(attempt) => return self.model_canceled(at, hot, rows, *attempt),
+            Step::TakeBack(id) => {
+                let Some(attempt) = rows.attempts.get(id).cloned() else { return "none".to_owned() };
+                return self.model_take_back(at, hot, rows, *id, &attempt).to_string();
+            }
             Step::Marked(hold) => {
                 if let Some(order) = rows.orders.get_mut(hold) {
                     (order.confirmed, order.released) = (true, true);
@@ -162,22 +174,31 @@ impl Both {
     fn model_canceled(&self, at: At, hot: &mut Hot, rows: &mut Rows, id: AttemptId) -> String {
         let Some(attempt) = rows.attempts.get(&id).cloned() else { return "none".to_owned() };
         let Some(order) = rows.orders.get(&attempt.order).cloned() else { return "none".to_owned() };
-        let times = (AFTER_FAILURE_MS, self.backend.hold_cap(&self.sale));
-        let epoch = self.sale.row.epoch;
         let next = match order.status {
-            OrderStatus::PaymentProcessing if at.now >= order.expires => Some((OrderEvent::ProviderCancelled, None)),
-            OrderStatus::PaymentProcessing => match hot.unpay(at, epoch, attempt.order, id, times) {
-                PayAnswer::Until(until) => Some((OrderEvent::AttemptFailed, Some(until.0))),
-                PayAnswer::Gone => Some((OrderEvent::ProviderCancelled, None)),
-                PayAnswer::Rebuilding => return "refused".to_owned(),
-                PayAnswer::Sold | PayAnswer::OtherAttempt => None,
-            },
+            OrderStatus::PaymentProcessing if at.now >= order.expires => Some(OrderEvent::ProviderCancelled),
+            OrderStatus::PaymentProcessing => Some(OrderEvent::AttemptFailed),
             _ => None,
         };
-        let done = rows.canceled(id, &order, next);
-        if done == Some(true) && order.status == OrderStatus::PendingPayment {
-            hot.unpay(at, epoch, attempt.order, id, times);
+        if rows.canceled(id, &order, next) == Some(true) {
+            self.model_take_back(at, hot, rows, id, &attempt);
         }
         "done".to_owned()
+    }
+
+    fn model_take_back(&self, at: At, hot: &mut Hot, rows: &mut Rows, id: AttemptId, attempt: &Attempt) -> bool {
+        let Some(order) = rows.orders.get(&attempt.order).cloned() else { return false };
+        if order.status == OrderStatus::PendingPayment {
+            let times = (AFTER_FAILURE_MS, self.backend.hold_cap(&self.sale));
+            match hot.unpay(at, self.sale.row.epoch, attempt.order, attempt.number, times) {
+                PayAnswer::Until(until) => rows.set_expires(attempt.order, &order, until.0),
+                PayAnswer::Rebuilding => return false,
+                PayAnswer::Gone => {
+                    rows.apply(attempt.order, &order, OrderEvent::Expire, None);
+                }
+                PayAnswer::Sold | PayAnswer::OtherAttempt => {}
+            }
+        }
+        rows.set_taken_back(id);
+        true
     }
 }

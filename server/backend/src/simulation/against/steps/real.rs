@@ -179,6 +179,10 @@ impl Both {
                 return if backend.attempt_canceled(&order, &row).await.is_ok() { "done" } else { "refused" }
                     .to_owned();
             }
+            Step::TakeBack(attempt) => {
+                let row = attempts::one(&backend.pg, *attempt).await.unwrap().unwrap();
+                return backend.take_back(&row).await.unwrap().to_string();
+            }
             Step::Marked(hold) => {
                 orders::set_confirmed(&backend.pg, &[hold.0], Millis(1)).await.unwrap();
                 orders::set_released(&backend.pg, &[hold.0], Millis(1)).await.unwrap();
