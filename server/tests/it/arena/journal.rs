@@ -98,6 +98,14 @@ impl Journal {
     /// Every order that a fan was told of has its one row with just these seats, and there are no rows
     /// besides: no gap, no double.
     pub(crate) async fn assert_written_once_each(&self, arena: &Arena) {
+        let heard: Vec<uuid::Uuid> = self.told.iter().map(|told| told.order.0).collect();
+        let written = async || -> i64 {
+            let sql = "select count(*) from orders where id = any($1)";
+            sqlx::query_scalar(sql).bind(&heard).fetch_one(&arena.pg).await.unwrap()
+        };
+        // The last holds are written a moment after they were told.
+        let wanted = heard.iter().collect::<HashSet<_>>().len();
+        eventually!(SOON, "every order that was told of is written", written().await == i64::try_from(wanted).unwrap());
         let rows: Vec<(uuid::Uuid, Vec<i32>)> = sqlx::query_as(
             "select o.id, array_agg(i.seat_no order by i.seat_no) from orders o join order_items i on i.order_id = o.id
              where o.performance_id = $1 group by o.id",
