@@ -481,7 +481,7 @@ fn a_plan_survives_its_document() {
     }
     let document = generate::arena(300, "Arena").to_document();
     for (from, to) in [
-        ("\"version\":1", "\"version\":2"),
+        ("\"version\":1", "\"version\":3"),
         ("\"section\":0", "\"section\":9999"),
         ("\"category\":0", "\"category\":99"),
     ] {
