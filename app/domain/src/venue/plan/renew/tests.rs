@@ -1,3 +1,5 @@
+//! What stays and what is gone when a plan takes the place of another, in houses of a few rows.
+
 use super::super::{Category, Draft, DraftRow, DraftSeat, DraftSection};
 use super::*;
 use crate::ids::SeatNo;
