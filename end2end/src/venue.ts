@@ -22,7 +22,7 @@ interface FileSeat {
 }
 interface FileRow {
   row_number: string;
-  /** Words for rows of another kind than plain seats. */
+  /** Words for the seats: rows of another kind than plain seats tell it here. */
   seat_label?: string;
   seats: FileSeat[];
 }
@@ -71,7 +71,8 @@ function plainRow({ zones }: File): { section: string; row: FileRow } {
   for (const { name, rows } of zones) {
     const alone = (row: FileRow) => rows.filter(({ row_number }) => row_number === row.row_number).length === 1;
     const numbered = (row: FileRow) => row.seats.length >= 5 && row.seats.every((seat) => /^\d+$/.test(seat.seat_number));
-    const row = rows.find((row) => row.seat_label === undefined && alone(row) && numbered(row));
+    const plain = (row: FileRow) => row.seat_label === undefined || row.seat_label === "Seat %s";
+    const row = rows.find((row) => plain(row) && alone(row) && numbered(row));
     if (row) return { section: name, row };
   }
   throw new Error("the plan has no row of numbered seats");

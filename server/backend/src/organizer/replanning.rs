@@ -165,7 +165,7 @@ impl Backend {
         let (old, renewal) = tokio::task::spawn_blocking(work)
             .await
             .map_err(|e| Error::Broken(format!("comparing plans ended early: {e}")))??;
-        if renewal.plan == (Plan { kept: Vec::new(), ..old.clone() }) {
+        if renewal.changes_nothing(&old) {
             return refuse(Code::InvalidInput, "plan: this is the plan in use: nothing would change");
         }
         let claims = prices::claims(&self.pg, id).await?;

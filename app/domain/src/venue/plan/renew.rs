@@ -7,7 +7,12 @@
 //! linked, stay as well.
 
 use super::{Area, Kind, MAX_ROWS, MAX_SEATS, MAX_SECTIONS, Plan, PlanError, Row, Seat, Section};
+use crate::venue::static_map;
 use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// Centres that are no further apart, in plan units, are one place: a stored plan comes back with its
+/// numbers read from text.
+const SAME_PLACE: f64 = 1e-6;
 
 /// A newer version in the older one's numbers, and what it changes; numbers are of the new plan.
 #[derive(Clone, Debug, PartialEq)]
@@ -78,7 +83,7 @@ pub fn renew(old: &Plan, new: &Plan) -> Result<Renewal, RenewError> {
                     told.revived.push(*number);
                 } else {
                     told.kept += 1;
-                    told.moved += usize::from(before.center() != seat.center());
+                    told.moved += usize::from(before.center().distance(seat.center()) > SAME_PLACE);
                 }
                 seats[*number as usize] = seat;
             }
@@ -111,6 +116,13 @@ pub fn renew(old: &Plan, new: &Plan) -> Result<Renewal, RenewError> {
 }
 
 impl Renewal {
+    /// Whether nobody would see any difference to the plan in use.
+    #[must_use]
+    pub fn changes_nothing(&self, old: &Plan) -> bool {
+        let same_seats = self.added.is_empty() && self.gone.is_empty() && self.revived.is_empty();
+        same_seats && self.renamed.is_empty() && static_map::encode(&self.plan) == static_map::encode(old)
+    }
+
     /// Notes what became of the older version's seats.
     fn compare(&mut self, old: &Plan, new: &Plan, old_of: &[Option<u32>]) {
         for (number, before) in (0_u32..).zip(&old.seats).filter(|(_, before)| !before.gone) {

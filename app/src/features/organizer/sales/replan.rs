@@ -21,7 +21,6 @@ use domain::{Code, PerformanceId, PlanId};
 use leptos::prelude::*;
 use leptos::task::spawn_local;
 use leptos_router::NavigateOptions;
-use leptos_router::components::Form;
 use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
 
 /// The plan that the address asks about, and what it would change.
@@ -138,13 +137,13 @@ fn Choose(id: PerformanceId, choices: RwSignal<Vec<PlanChoice>>) -> impl IntoVie
     let ticked = Memo::new(move |_| preselected(&choices.read(), asked.get()));
     let rows = move || choices.get().into_iter().map(|choice| view! { <Choice choice ticked/> }).collect_view();
     view! {
-        <Form action=api::page_of(id) method="get" noscroll=true attr:class="replan-choose" attr:data-testid="choose-plan">
+        <form action=api::page_of(id) method="get" class="replan-choose" data-testid="choose-plan">
             <fieldset class="plans-modes">
                 <legend>{td_string!(lang, sales.replan_choose)}</legend>
                 <ul class="plans-list">{rows}</ul>
             </fieldset>
             <button class="button" type="submit" data-testid="preview-plan">{td_string!(lang, sales.price_preview)}</button>
-        </Form>
+        </form>
     }
     .into_any()
 }

@@ -70,6 +70,7 @@ fn the_same_plan_changes_nothing() {
     let told = renew(&old, &old).unwrap();
     assert_eq!(told.plan, old);
     assert_eq!((told.kept, told.moved, told.recategorized), (7, 0, 0));
+    assert!(told.changes_nothing(&old));
     assert!(told.added.is_empty() && told.gone.is_empty() && told.renamed.is_empty() && told.revived.is_empty());
 }
 
@@ -120,6 +121,7 @@ fn a_seat_that_moves_is_renamed_or_changes_its_category_is_told_and_keeps_its_ca
     seats[1].2 = "2 bis".to_owned();
     seats[2].4 = 1;
     let told = renew(&old, &plan(&seats)).unwrap();
+    assert!(!told.changes_nothing(&old));
     let renamed = number(&old, "Floor-1-2");
     assert_eq!((told.renamed.as_slice(), told.recategorized), (&[renamed][..], 1));
     assert_eq!(label(&told.plan, renamed), "Floor/1/2 bis");
@@ -189,6 +191,22 @@ fn what_is_gone_is_in_no_row_no_outline_and_beside_nobody() {
     let beside = Adjacency::of(&told.plan);
     assert!(beside.runs().flatten().all(|seat| !gone.contains(&seat.0)));
     assert!(beside.runs().flatten().any(|seat| *seat == SeatNo(1)));
+}
+
+#[test]
+fn the_same_version_again_changes_nothing_also_when_the_first_was_stored_meanwhile() {
+    let old = crate::venue::generate::arena(1_000, "House");
+    let mut new = old.clone();
+    let last = new.seats.len() - 1;
+    // Coordinates that no short text has.
+    new.seats[last].x += 1.0 / 3.0;
+    new.seats.remove(0);
+    let first = renew(&old, &new).unwrap();
+    assert!(!first.changes_nothing(&old));
+    let stored = Plan::from_document(&first.plan.to_renewed_document()).unwrap();
+    let again = renew(&stored, &new).unwrap();
+    assert_eq!((again.moved, again.kept), (0, last));
+    assert!(again.changes_nothing(&stored));
 }
 
 #[test]
