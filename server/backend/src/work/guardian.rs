@@ -79,7 +79,7 @@ async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
     // Nothing is added from here on: what the log still has was accepted, and goes first.
     let written = writer::drain(backend, &sale).await?;
     rebuild(backend, id, (sale.row.epoch, &written), &run).await?;
-    alone.rollback().await?;
+    drop(alone);
     metrics::counter!("stararena_rebuilds_total").increment(1);
     metrics::histogram!("stararena_rebuild_seconds").record(started.elapsed().as_secs_f64());
     Ok(())
