@@ -307,11 +307,7 @@ impl Shopper {
         loop {
             let heard = self.shop.call(&self.fan, function, form).await;
             let word = match heard {
-                // An order whose row is not written within two seconds is asked for again, in any weather.
-                Ok(reply)
-                    if reply.status == 503
-                        && (self.habits.weather > Weather::Fair || reply.body.contains("is being written")) =>
-                {
+                Ok(reply) if reply.status == 503 && self.habits.weather > Weather::Fair => {
                     assert!(reply.refusal().retry_after_ms.is_some(), "{function}: {}", reply.body);
                     "503"
                 }
