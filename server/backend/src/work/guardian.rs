@@ -73,6 +73,10 @@ async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
     if !catalog::build_alone(&mut *alone, id).await? {
         return Ok(());
     }
+    // Whoever was before this one may have put a good state in place: that is never taken down.
+    if connection.get::<_, Option<i64>>(sale.keys.epoch()).await? != standing {
+        return Ok(());
+    }
     // Another run of the store may have lost its last second: refuse until it is rebuilt.
     backend.seats.distrust(&sale.keys).await?;
     let started = Instant::now();
