@@ -14,7 +14,7 @@ use crate::error::{Error, Result, not_found, refuse};
 use crate::mail;
 use crate::organizer::Member;
 use crate::postgres::replanning::{self as rows, PlannedRow};
-use crate::postgres::{catalog, detached, log, plans, prices};
+use crate::postgres::{allocations, catalog, detached, log, plans, prices};
 use crate::work::guardian;
 use domain::account::Session;
 use domain::organizer::Action;
@@ -160,16 +160,17 @@ impl Backend {
         let work = move || -> Result<(Plan, Renewal)> {
             let (old, new) = (plan_of(&old)?, plan_of(&new)?);
             let renewal = renew(&old, &new).map_err(|e| Refusal::new(Code::InvalidInput, format!("plan: {e}")))?;
+            // Draws both maps: too much for a thread that serves fans.
+            if renewal.changes_nothing(&old) {
+                return refuse(Code::InvalidInput, "plan: this is the plan in use: nothing would change");
+            }
             Ok((old, renewal))
         };
         let (old, renewal) = tokio::task::spawn_blocking(work)
             .await
             .map_err(|e| Error::Broken(format!("comparing plans ended early: {e}")))??;
-        if renewal.changes_nothing(&old) {
-            return refuse(Code::InvalidInput, "plan: this is the plan in use: nothing would change");
-        }
         let claims = prices::claims(&self.pg, id).await?;
-        let lost = lost(&renewal.gone, &old, &claims, &rows::allocated(&self.pg, id).await?);
+        let lost = lost(&renewal.gone, &old, &claims, &allocations::kept(&self.pg, id).await?);
         let sale = self.reload_sale(id).await?;
         self.check_priced(&sale, &renewal).await?;
         let sold: HashSet<u32> = claims.iter().filter(|claim| claim.sold).map(|claim| claim.seat).collect();
@@ -277,7 +278,7 @@ impl Backend {
         log::start_epoch(&mut *tx, id, epoch).await?;
         // Whoever was quicker than this change keeps the seat: the rows can't change any more.
         let claims = prices::claims(&mut *tx, id).await?;
-        let allocated = rows::allocated(&mut *tx, id).await?;
+        let allocated = allocations::kept(&mut *tx, id).await?;
         check_lost(&lost(&renewal.gone, old, &claims, &allocated))?;
         let gone: Vec<i32> = renewal.gone.iter().filter_map(|seat| i32::try_from(*seat).ok()).collect();
         catalog::delete_blocked(&mut *tx, id, &gone).await?;
@@ -360,7 +361,7 @@ fn count(of: usize) -> u32 {
 }
 
 /// The seats that are taken from somebody, by what they are to them.
-fn lost(gone: &[u32], old: &Plan, claims: &[prices::ClaimRow], allocated: &[u32]) -> Vec<(Taken, SeatPlaces)> {
+fn lost(gone: &[u32], old: &Plan, claims: &[prices::ClaimRow], allocated: &[(u32, u8)]) -> Vec<(Taken, SeatPlaces)> {
     let gone: HashSet<u32> = gone.iter().copied().collect();
     let of = |sold: bool| -> Vec<u32> {
         let mut seats: Vec<u32> = claims
@@ -372,7 +373,7 @@ fn lost(gone: &[u32], old: &Plan, claims: &[prices::ClaimRow], allocated: &[u32]
         seats.sort_unstable();
         seats
     };
-    let kept: Vec<u32> = allocated.iter().copied().filter(|seat| gone.contains(seat)).collect();
+    let kept: Vec<u32> = allocated.iter().map(|(seat, _)| *seat).filter(|seat| gone.contains(seat)).collect();
     [(Taken::Sold, of(true)), (Taken::Held, of(false)), (Taken::Allocated, kept)]
         .into_iter()
         .filter(|(_, seats)| !seats.is_empty())

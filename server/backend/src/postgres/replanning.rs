@@ -76,26 +76,6 @@ pub(crate) async fn choices(
     .collect()
 }
 
-fn seat(row: &PgRow) -> sqlx::Result<u32> {
-    let column = "seat_no";
-    u32::try_from(row.try_get::<i32, _>(column)?)
-        .map_err(|e| sqlx::Error::ColumnDecode { index: column.to_owned(), source: e.into() })
-}
-
-/// Seats that are kept in an allocation.
-pub(crate) async fn allocated(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<Vec<u32>> {
-    sqlx::query(
-        "select s.seat_no from allocation_seats s join allocations a on a.id = s.allocation_id
-         where s.performance_id = $1 and a.released_ms is null order by s.seat_no",
-    )
-    .bind(id.0)
-    .fetch_all(db)
-    .await?
-    .iter()
-    .map(seat)
-    .collect()
-}
-
 /// Puts a plan in the place of another and raises the epoch, under the condition that neither changed:
 /// the new epoch. Whoever changes seats, allocations or payments waits until the transaction ends.
 pub(crate) async fn replace(
@@ -124,6 +104,12 @@ pub(crate) struct HolderRow {
     pub(crate) order: uuid::Uuid,
     pub(crate) email: String,
     pub(crate) lang: String,
+}
+
+fn seat(row: &PgRow) -> sqlx::Result<u32> {
+    let column = "seat_no";
+    u32::try_from(row.try_get::<i32, _>(column)?)
+        .map_err(|e| sqlx::Error::ColumnDecode { index: column.to_owned(), source: e.into() })
 }
 
 /// Who bought some seats, by order.
