@@ -64,6 +64,9 @@ pub struct Session {
     pub verified: bool,
     /// Role in the organization, for its members.
     pub role: Option<Role>,
+    /// When the account was made: an on-sale may have a cut-off.
+    #[serde(default)]
+    pub created: Millis,
     /// After this instant the stores are asked again.
     pub fresh_until: Millis,
 }

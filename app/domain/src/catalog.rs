@@ -2,7 +2,7 @@
 
 use crate::ids::{EventId, PerformanceId, SeatNo};
 use crate::money::Money;
-use crate::queue::Phase;
+use crate::queue::{Mode, Phase};
 use crate::time::{Millis, ZonedTime};
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +33,11 @@ pub struct EventCard {
     pub phase: Phase,
     /// When that sale opens, at the venue.
     pub opens: ZonedTime,
+    /// How its places become turns.
+    #[serde(default)]
+    pub mode: Mode,
+    /// From when on places can be taken, at the venue; none: from publication on.
+    pub registers: Option<ZonedTime>,
 }
 
 /// One evening on the event page.
@@ -50,6 +55,11 @@ pub struct PerformanceRow {
     pub phase: Phase,
     /// When the sale opens, at the venue.
     pub opens: ZonedTime,
+    /// How places become turns.
+    #[serde(default)]
+    pub mode: Mode,
+    /// From when on places can be taken, at the venue; none: from publication on.
+    pub registers: Option<ZonedTime>,
     /// Lowest price.
     pub from_price: Option<Money>,
     /// Seats in all.
@@ -113,6 +123,11 @@ pub struct PerformanceView {
     pub starts: ZonedTime,
     /// When the sale opens, at the venue.
     pub opens: ZonedTime,
+    /// How places become turns.
+    #[serde(default)]
+    pub mode: Mode,
+    /// From when on places can be taken, at the venue; none: from publication on.
+    pub registers: Option<ZonedTime>,
     /// When the sale ends.
     pub closes_at: Millis,
     /// The price zones, by category.

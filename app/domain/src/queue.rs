@@ -1,79 +1,58 @@
-//! The waiting room: the draw, the queue ticket, and the one object that every waiting client polls.
+//! The waiting room: places, the draw, the one object that every waiting client polls, and the door.
 //!
-//! The draw is a keyed permutation of `[0, n)` (Feistel network with cycle walking; the construction
-//! of "ciphers with arbitrary finite domains", Black and Rogaway 2002), so that a place is computed
-//! in O(1) by anybody who has the published facts, and nothing is stored per fan. Commitment and key
-//! are SHA-256 over length-prefixed fields under a version label.
+//! [`draw`] is the permutation, [`facts`] what is published about it and how anybody checks it,
+//! [`control`] decides how fast the door serves, and [`simulation`] shows what comes of it; [`lottery`]
+//! calls groups instead.
+
+pub mod control;
+pub mod draw;
+pub mod facts;
+pub mod lottery;
+pub mod simulation;
+
+pub use draw::{Draw, Seed, commitment};
 
 use crate::ids::{AccountId, PerformanceId, SessionId};
 use crate::refusal::{Code, Refusal};
 use crate::time::Millis;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 
-/// Feistel rounds: eight and more are needed for small domains; the cost is a hash each.
-const ROUNDS: u8 = 10;
-
-/// The secret seed of a draw, published after the lobby is frozen.
-pub type Seed = [u8; 32];
-
-fn digest(label: &str, parts: &[&[u8]]) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    hash.update(label.as_bytes());
-    for part in parts {
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part);
-    }
-    hash.finalize().into()
+/// 32 bytes of hexadecimal text.
+pub(crate) fn hex32(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    hex::decode_to_slice(text, &mut bytes).ok()?;
+    Some(bytes)
 }
 
-/// The commitment to a seed that is published when the on-sale is scheduled: its SHA-256.
-pub fn commitment(seed: &Seed) -> [u8; 32] {
-    Sha256::digest(seed).into()
+/// A waiting client asks again after this part of its estimated wait.
+const NEAR_PART: i64 = 3;
+/// But not more often than this, in milliseconds: the status is made four times a second and kept for one.
+const NEAR_MIN_MS: u32 = 1_000;
+
+/// How places become turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// A lobby that is drawn at the opening, then first come, first served: one line.
+    #[default]
+    Queue,
+    /// Registration until the opening; then the drawn order is called in groups, each with a window of
+    /// time to buy. Nobody registers later.
+    Lottery,
 }
 
-/// The key of one draw, and the size of its lobby.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Draw {
-    key: [u8; 32],
-    lobby: u32,
-}
-
-impl Draw {
-    /// Key = H(seed, lobby size, digest of the published list, public randomness). The last two are
-    /// empty where none is published; the queue page then says so.
-    pub fn new(seed: &Seed, lobby: u32, list_digest: &[u8], beacon: &[u8]) -> Self {
-        let key = digest("stararena draw 1", &[seed, &lobby.to_le_bytes(), list_digest, beacon]);
-        Self { key, lobby }
-    }
-
-    /// The place, from 0, of an arrival number: drawn within the lobby, first come first served
-    /// after it. Bijective.
-    pub fn place(&self, arrival: u32) -> u32 {
-        if arrival >= self.lobby {
-            return arrival;
-        }
-        // The smallest even number of bits whose domain holds the lobby: fewer than four walks on average.
-        let bits = 32 - (self.lobby - 1).leading_zeros();
-        let half = bits.div_ceil(2).max(1);
-        let mut value = u64::from(arrival);
-        loop {
-            value = self.feistel(value, half);
-            if value < u64::from(self.lobby) {
-                return u32::try_from(value).expect("below a u32 lobby");
-            }
+impl Mode {
+    /// The text form, as stored.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queue => "queue",
+            Self::Lottery => "lottery",
         }
     }
 
-    fn feistel(&self, value: u64, half: u32) -> u64 {
-        let mask = (1u64 << half) - 1;
-        let (mut left, mut right) = (value >> half, value & mask);
-        for round in 0..ROUNDS {
-            let hash = digest("stararena round 1", &[&self.key, &[round], &right.to_le_bytes()]);
-            let f = u64::from_le_bytes(hash[..8].try_into().expect("a hash has 32 bytes")) & mask;
-            (left, right) = (right, left ^ f);
-        }
-        (left << half) | right
+    /// Reads the text form.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Queue, Self::Lottery].into_iter().find(|mode| mode.as_str() == text)
     }
 }
 
@@ -126,9 +105,11 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The phase at an instant, of a sale that was published.
-    pub fn at(now: Millis, opens: Millis, closes: Millis, paused: bool) -> Self {
-        if now < opens {
+    /// The phase at an instant, of a sale that was published. Places are taken from `registers` on.
+    pub fn at(now: Millis, registers: Millis, opens: Millis, closes: Millis, paused: bool) -> Self {
+        if now < registers && now < opens {
+            Self::Announced
+        } else if now < opens {
             Self::Lobby
         } else if now >= closes {
             Self::Ended
@@ -140,15 +121,47 @@ impl Phase {
     }
 }
 
-/// The polled object: the same for everybody, cacheable for a second.
+/// What is left, as waiting fans are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Supply {
+    /// Seats are for sale.
+    #[default]
+    OnSale,
+    /// All seats are held or sold; those of holds that end come back.
+    Returns,
+    /// All seats are sold. Only a refund brings one back.
+    SoldOut,
+}
+
+/// A window of a lottery: the places that may enter now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Its number, from 1.
+    pub number: u32,
+    /// Its first place; it goes up to `serving`. Places below had their turn.
+    pub from: u32,
+    /// When it began.
+    pub opened: Millis,
+    /// When it ends.
+    pub closes: Millis,
+}
+
+/// The polled object: the same for everybody, cacheable for a second. What is the same for all of a
+/// performance's life is in it as well, so that a client needs nothing else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueueStatus {
     /// The performance.
     pub performance: PerformanceId,
+    /// Waiting room or lottery.
+    #[serde(default)]
+    pub mode: Mode,
     /// Where the sale stands.
     pub phase: Phase,
     /// The server's clock when this object was made: clients measure their offset from it.
     pub now: Millis,
+    /// When places can be taken from.
+    pub registers_at: Millis,
     /// When the on-sale opens.
     pub opens_at: Millis,
     /// When it ends.
@@ -159,30 +172,48 @@ pub struct QueueStatus {
     pub lobby: Option<u32>,
     /// SHA-256 of the seed, hexadecimal: published with the on-sale.
     pub commitment: String,
-    /// The seed itself, hexadecimal, revealed once the lobby is frozen.
-    pub seed: Option<String>,
+    /// When the public randomness that was named is due; none where none was named.
+    pub beacon_due: Option<Millis>,
+    /// The facts of the draw, all at once, when it was made.
+    pub drawn: Option<Drawn>,
     /// Places below this number may enter.
     pub serving: u32,
-    /// Released places a minute, as measured.
+    /// The window of a lottery that is open.
+    pub window: Option<Window>,
+    /// Released places a minute, as measured over the last while.
     pub rate_per_min: u32,
     /// Seats that are available now.
     pub stock: u32,
+    /// What is left.
+    #[serde(default)]
+    pub supply: Supply,
     /// How long to wait before the next poll.
     pub refresh_ms: u32,
+}
+
+/// What makes the order of a draw: with it, everybody computes every place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drawn {
+    /// The seed, hexadecimal.
+    pub seed: String,
+    /// SHA-256 of the arrival list, hexadecimal.
+    pub list: String,
+    /// The public randomness, hexadecimal; empty where the draw was made without.
+    pub beacon: String,
+}
+
+impl Drawn {
+    /// The draw over a lobby of that size; `None` where a field is no such text.
+    pub fn draw(&self, lobby: u32) -> Option<Draw> {
+        let beacon = hex::decode(&self.beacon).ok()?;
+        Some(Draw::new(&hex32(&self.seed)?, u64::from(lobby), &hex32(&self.list)?, &beacon))
+    }
 }
 
 impl QueueStatus {
     /// The draw, once the seed is out.
     pub fn draw(&self) -> Option<Draw> {
-        let mut seed = Seed::default();
-        let (lobby, text) = (self.lobby?, self.seed.as_ref()?);
-        if text.len() != 64 {
-            return None;
-        }
-        for (byte, pair) in seed.iter_mut().zip(text.as_bytes().chunks(2)) {
-            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-        }
-        Some(Draw::new(&seed, lobby, &[], &[]))
+        self.drawn.as_ref()?.draw(self.lobby?)
     }
 
     /// Where an arrival number stands now.
@@ -190,18 +221,36 @@ impl QueueStatus {
         match (self.phase, self.draw()) {
             (Phase::Ended, _) => Standing::Ended,
             (_, None) => Standing::Lobby { joined: self.joined.max(arrival.saturating_add(1)) },
-            (phase, Some(draw)) => {
-                let place = draw.place(arrival);
-                if place < self.serving && phase == Phase::Open {
-                    Standing::Turn { place }
-                } else {
-                    let ahead = place.saturating_sub(self.serving);
-                    let wait_ms =
-                        (self.rate_per_min > 0).then(|| i64::from(ahead) * 60_000 / i64::from(self.rate_per_min));
-                    Standing::Waiting { place, ahead, wait_ms }
-                }
-            }
+            (phase, Some(draw)) => self.drawn_standing(phase, draw.place(arrival)),
         }
+    }
+
+    /// How long this arrival waits before the next poll: as told to all, but sooner when the place comes near.
+    /// Who is far back asks seldom, and nobody learns of the own turn much later than it is.
+    pub fn refresh_ms_of(&self, arrival: Option<u32>) -> u32 {
+        let near = match arrival.map(|arrival| self.standing(arrival)) {
+            Some(Standing::Turn { .. }) => 0,
+            Some(Standing::Waiting { wait_ms: Some(wait_ms), .. }) => {
+                u32::try_from(wait_ms / NEAR_PART).unwrap_or(u32::MAX)
+            }
+            _ => return self.refresh_ms,
+        };
+        near.clamp(NEAR_MIN_MS.min(self.refresh_ms), self.refresh_ms)
+    }
+
+    fn drawn_standing(&self, phase: Phase, place: u32) -> Standing {
+        if place < self.serving {
+            return match self.window {
+                Some(window) if place < window.from => Standing::Passed { place },
+                window if phase == Phase::Open => Standing::Turn { place, until: window.map(|window| window.closes) },
+                _ => Standing::Waiting { place, ahead: 0, wait_ms: None },
+            };
+        }
+        let ahead = place - self.serving;
+        // A lottery calls groups: between two of them nothing moves, and a pace would be a lie.
+        let pace = if self.mode == Mode::Lottery { 0 } else { self.rate_per_min };
+        let wait_ms = (pace > 0).then(|| i64::from(ahead) * 60_000 / i64::from(pace));
+        Standing::Waiting { place, ahead, wait_ms }
     }
 }
 
@@ -226,6 +275,13 @@ pub enum Standing {
     Turn {
         /// The place, from 0.
         place: u32,
+        /// Until when, in a lottery.
+        until: Option<Millis>,
+    },
+    /// The window of a lottery in which this place could enter is over.
+    Passed {
+        /// The place, from 0.
+        place: u32,
     },
     /// The sale is over.
     Ended,
@@ -234,7 +290,8 @@ pub enum Standing {
 /// Decides entry as far as it depends on the ticket: right account, right performance, place reached.
 ///
 /// # Errors
-/// `pass_invalid` for another's ticket or performance, `paused`, `sale_closed`, `not_your_turn`.
+/// `pass_invalid` for another's ticket or performance, `paused`, `sale_closed`, `not_your_turn`,
+/// `turn_passed`.
 pub fn may_enter(
     ticket: &QueueTicket,
     account: AccountId,
@@ -252,6 +309,9 @@ pub fn may_enter(
             .retry_after_ms(status.refresh_ms)),
         (_, Standing::Turn { .. }) => Ok(()),
         (_, Standing::Ended) => Err(Refusal::new(Code::SaleClosed, "the sale has ended")),
+        (_, Standing::Passed { .. }) => {
+            Err(Refusal::new(Code::TurnPassed, "the window of time in which this place could enter is over"))
+        }
         (_, Standing::Lobby { .. } | Standing::Waiting { .. }) => {
             Err(Refusal::new(Code::NotYourTurn, "your place has not been reached yet; it is kept")
                 .retry_after_ms(status.refresh_ms))
@@ -280,59 +340,7 @@ pub struct Entered {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
     use uuid::Uuid;
-
-    fn draw(seed: u8, lobby: u32) -> Draw {
-        Draw::new(&[seed; 32], lobby, &[], &[])
-    }
-
-    #[test]
-    fn small_lobbies_are_bijective() {
-        for lobby in 1..=64u32 {
-            for seed in 0..20 {
-                let mut places: Vec<u32> = (0..lobby).map(|a| draw(seed, lobby).place(a)).collect();
-                places.sort_unstable();
-                assert_eq!(places, (0..lobby).collect::<Vec<_>>(), "lobby {lobby}, seed {seed}");
-            }
-        }
-    }
-
-    #[test]
-    fn later_arrivals_follow_the_lobby_in_order() {
-        assert_eq!(draw(1, 100).place(100), 100);
-        assert_eq!(draw(1, 0).place(5), 5);
-    }
-
-    /// Chi-square over (arrival, place) for a lobby of 6 and 6,000 seeds: 25 degrees of freedom; the
-    /// 99.9% quantile is 52.6. The seeds are fixed, so the test is deterministic.
-    #[test]
-    fn places_are_uniform() {
-        const LOBBY: u32 = 6;
-        const SEEDS: u32 = 6000;
-        let mut counts = [[0f64; LOBBY as usize]; LOBBY as usize];
-        for seed in 0..SEEDS {
-            let mut bytes = [0; 32];
-            bytes[..4].copy_from_slice(&seed.to_le_bytes());
-            let draw = Draw::new(&bytes, LOBBY, &[], &[]);
-            for arrival in 0..LOBBY {
-                counts[arrival as usize][draw.place(arrival) as usize] += 1.0;
-            }
-        }
-        let expected = f64::from(SEEDS / LOBBY);
-        let chi: f64 = counts.iter().flatten().map(|c| (c - expected).powi(2) / expected).sum();
-        assert!(chi < 52.6, "chi-square {chi}");
-    }
-
-    proptest! {
-        #[test]
-        fn places_stay_in_the_lobby_and_differ(seed: [u8; 32], lobby in 2u32.., a: u32, b: u32) {
-            let draw = Draw::new(&seed, lobby, b"digest", b"beacon");
-            let (a, b) = (a % lobby, b % lobby);
-            prop_assert!(draw.place(a) < lobby);
-            prop_assert_eq!(a == b, draw.place(a) == draw.place(b));
-        }
-    }
 
     fn status() -> QueueStatus {
         QueueStatus {
@@ -343,8 +351,13 @@ mod tests {
             closes_at: Millis(1000),
             joined: 10,
             lobby: Some(4),
+            mode: Mode::Queue,
+            registers_at: Millis(0),
             commitment: String::new(),
-            seed: Some("07".repeat(32)),
+            beacon_due: None,
+            drawn: Some(Drawn { seed: "07".repeat(32), list: "08".repeat(32), beacon: String::new() }),
+            window: None,
+            supply: Supply::OnSale,
             serving: 5,
             rate_per_min: 60,
             stock: 10,
@@ -368,15 +381,22 @@ mod tests {
     }
 
     #[test]
-    fn before_the_draw_nobody_has_a_turn() {
-        let lobby = QueueStatus { lobby: None, seed: None, phase: Phase::Lobby, ..status() };
-        assert_eq!(lobby.standing(12), Standing::Lobby { joined: 13 });
+    fn who_is_near_asks_more_often_than_who_is_far_back() {
+        // A place a second is served.
+        let status = QueueStatus { joined: 2_000, refresh_ms: 30_000, ..status() };
+        let of = |arrival: u32| status.refresh_ms_of(Some(arrival));
+        assert_eq!(of(5 + 1_000), 30_000);
+        assert_eq!(of(5 + 30), 10_000);
+        assert_eq!(of(5), 1_000, "next in line");
+        assert_eq!(of(0), 1_000, "the own turn");
+        assert_eq!(status.refresh_ms_of(None), 30_000);
+        assert_eq!(QueueStatus { refresh_ms: 500, ..status.clone() }.refresh_ms_of(Some(0)), 500);
+        assert_eq!(QueueStatus { rate_per_min: 0, ..status }.refresh_ms_of(Some(50)), 30_000, "no pace, no nearness");
     }
 
     #[test]
-    fn the_commitment_is_the_seeds_digest() {
-        let expected = "66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925";
-        let hex: String = commitment(&[0; 32]).iter().map(|b| format!("{b:02x}")).collect();
-        assert_eq!(hex, expected);
+    fn before_the_draw_nobody_has_a_turn() {
+        let lobby = QueueStatus { lobby: None, drawn: None, phase: Phase::Lobby, ..status() };
+        assert_eq!(lobby.standing(12), Standing::Lobby { joined: 13 });
     }
 }

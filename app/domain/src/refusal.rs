@@ -60,6 +60,12 @@ codes! {
     Paused = "paused", 409;
     /// The place in the queue has not been reached.
     NotYourTurn = "not_your_turn", 409;
+    /// The window of a lottery in which this place could enter is over.
+    TurnPassed = "turn_passed", 409;
+    /// The account is younger than this on-sale allows.
+    AccountTooNew = "account_too_new", 403;
+    /// The server sheds load: nothing was changed; try again after the time stated.
+    Overloaded = "overloaded", 503;
     /// As many shoppers as allowed are inside; try again in a moment.
     Full = "full", 503;
     /// The ticket of the queue or the pass is forged, expired, or another's.

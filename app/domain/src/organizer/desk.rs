@@ -6,7 +6,8 @@
 use crate::catalog::PriceZone;
 use crate::ids::{EventId, PerformanceId};
 use crate::money::Money;
-use crate::queue::Phase;
+use crate::queue::control::Reason;
+use crate::queue::{Mode, Phase, Window};
 use crate::refusal::{Code, Refusal};
 use crate::time::{Millis, ZonedTime};
 use serde::{Deserialize, Serialize};
@@ -34,13 +35,15 @@ pub fn waiting(places: u32, admitted: u32) -> u32 {
 /// What a control may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SaleSettings {
+    /// From when on places can be taken.
+    pub registers: Millis,
     /// When the on-sale opens.
     pub opens: Millis,
     /// When it ends.
     pub closes: Millis,
     /// Whether entry rests.
     pub paused: bool,
-    /// Places released a minute.
+    /// Most places released a minute; the door's controller decides below it.
     pub rate_per_min: u32,
     /// Most shoppers inside at once.
     pub shoppers_max: u32,
@@ -50,7 +53,7 @@ impl SaleSettings {
     /// Where the sale stands.
     #[must_use]
     pub fn phase(&self, now: Millis) -> Phase {
-        Phase::at(now, self.opens, self.closes, self.paused)
+        Phase::at(now, self.registers, self.opens, self.closes, self.paused)
     }
 }
 
@@ -65,7 +68,7 @@ pub enum SaleChange {
     Pause,
     /// Entry goes on.
     Resume,
-    /// Places released a minute.
+    /// Most places released a minute.
     Rate {
         /// As it was seen.
         from: u32,
@@ -125,6 +128,7 @@ impl SaleChange {
         match (self, phase) {
             (_, Phase::Ended) => return wrong_state("the sale has ended"),
             (Self::Open, Phase::Lobby | Phase::Announced) => new.opens = now,
+            // From its opening on a lobby is frozen, and its draw follows from when that was.
             (Self::Open, _) => return wrong_state("the sale is open already"),
             (Self::Pause, _) if old.paused => return wrong_state("entry is paused already"),
             (Self::Pause, _) => new.paused = true,
@@ -190,8 +194,17 @@ pub enum Readiness {
     Away,
 }
 
-/// The desk of one performance, at most about a second old.
+/// The window of a lottery that is open, as the desk shows it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeskWindow {
+    /// Its number, its first place and its times; it goes up to [`DeskView::serving`].
+    pub window: Window,
+    /// When it ends, at the venue.
+    pub closes: ZonedTime,
+}
+
+/// The desk of one performance, at most about a second old.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeskView {
     /// The performance.
     pub performance: PerformanceId,
@@ -209,6 +222,10 @@ pub struct DeskView {
     pub city: String,
     /// When it begins, at the venue.
     pub starts: ZonedTime,
+    /// How places become turns.
+    pub mode: Mode,
+    /// From when on places can be taken, at the venue; none: from publication on.
+    pub registers: Option<ZonedTime>,
     /// When the on-sale opens, at the venue.
     pub opens: ZonedTime,
     /// When the sale ends, at the venue.
@@ -233,6 +250,10 @@ pub struct DeskView {
     pub waiting: u32,
     /// Places below this number may enter.
     pub serving: u32,
+    /// The window of a lottery that is open.
+    pub window: Option<DeskWindow>,
+    /// What the door's controller saw and decided last; none while it has nothing to decide.
+    pub door: Option<DoorSample>,
     /// Shoppers inside now: visits that have not ended.
     pub shoppers: u32,
     /// Seats by state.
@@ -255,8 +276,27 @@ pub struct DeskView {
     pub writer_lag_ms: i64,
 }
 
+/// What the door's controller saw and decided.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DoorSample {
+    /// The bound of the rate at that time, in places a minute; never above the organizer's.
+    pub rate_per_min: u32,
+    /// Released places a minute, smoothed.
+    pub pace_per_min: u32,
+    /// Share of released places whose fans come in, from 0 to 1.
+    pub show_up: f32,
+    /// 99th percentile of recent holds in milliseconds; none without holds.
+    pub hold_p99_ms: Option<f32>,
+    /// The order writer's lag in milliseconds.
+    pub writer_lag_ms: u32,
+    /// Wait for a connection to Postgres in milliseconds; none without samples.
+    pub pool_wait_ms: Option<f32>,
+    /// Why the door served as it did.
+    pub reason: Reason,
+}
+
 /// The sale as the door's leader saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sample {
     /// When.
     pub at: Millis,
@@ -272,10 +312,13 @@ pub struct Sample {
     pub held: u32,
     /// Seats sold.
     pub sold: u32,
+    /// What the door's controller saw and decided; none in samples of older programs.
+    #[serde(default)]
+    pub door: Option<DoorSample>,
 }
 
 /// A sample with its time at the venue.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeriesPoint {
     /// At the venue.
     pub time: ZonedTime,
@@ -304,7 +347,7 @@ pub struct MinutePoint {
 }
 
 /// What the charts show.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DeskSeries {
     /// Samples by time, at most [`POINTS_MAX`].
     pub samples: Vec<SeriesPoint>,
@@ -312,6 +355,8 @@ pub struct DeskSeries {
     pub minutes: Vec<MinutePoint>,
     /// An amount of nothing, in the sale's currency.
     pub zero: Money,
+    /// Most shoppers inside at once, as it stands now.
+    pub shoppers_max: u32,
 }
 
 /// Thins samples (by time) to `most`: spans of equal length from `from` to `to`, of each its last
@@ -351,7 +396,14 @@ mod tests {
     const CLOSES: Millis = Millis(9_000);
 
     fn settings() -> SaleSettings {
-        SaleSettings { opens: OPENS, closes: CLOSES, paused: false, rate_per_min: 60, shoppers_max: 5 }
+        SaleSettings {
+            registers: Millis(0),
+            opens: OPENS,
+            closes: CLOSES,
+            paused: false,
+            rate_per_min: 60,
+            shoppers_max: 5,
+        }
     }
 
     fn code(change: SaleChange, old: &SaleSettings, now: i64) -> Code {
@@ -399,7 +451,7 @@ mod tests {
 
     fn sample(at: i64) -> Sample {
         let n = u32::try_from(at).unwrap_or(0);
-        Sample { at: Millis(at), waiting: n, serving: n, shoppers: n, available: 0, held: 0, sold: 0 }
+        Sample { at: Millis(at), waiting: n, serving: n, shoppers: n, available: 0, held: 0, sold: 0, door: None }
     }
 
     #[test]

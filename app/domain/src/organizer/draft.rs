@@ -9,6 +9,7 @@ pub use checks::{Check, Detail, Item, State, missing};
 
 use crate::ids::{PlanId, SeatNo};
 use crate::money::Currency;
+use crate::queue::Mode;
 use crate::time::Millis;
 use crate::venue::import::{House, HouseBlock};
 use serde::{Deserialize, Serialize};
@@ -21,6 +22,12 @@ pub const HOLD_TTL_MIN_MS: i64 = 1_000;
 pub const PRICE_MAX_MINOR: i64 = crate::money::AMOUNT_MAX_MINOR;
 /// Most shoppers inside, and most places released a minute: beyond any house.
 pub const FLOW_MAX: u32 = 1_000_000;
+/// Shortest window of a lottery, in milliseconds: below a second nobody enters in time.
+pub const WINDOW_MIN_MS: i64 = 1_000;
+/// Longest window of a lottery, in milliseconds: a week.
+pub const WINDOW_MAX_MS: i64 = 7 * 86_400_000;
+/// Length of a lottery's window unless another one is chosen, in milliseconds: half an hour.
+pub const WINDOW_MS: i64 = 30 * 60_000;
 
 /// Why a seat is off sale, where the venue's file gives no reason of its own.
 const BLOCKED_BY_FILE: &str = "Off sale in the venue's file";
@@ -47,6 +54,14 @@ pub struct Draft {
     pub starts: Option<Millis>,
     /// When the on-sale opens.
     pub opens: Option<Millis>,
+    /// How places become turns.
+    pub mode: Mode,
+    /// From when on places can be taken; none: from publication on.
+    pub registers: Option<Millis>,
+    /// Accounts that were made after this instant get no place; none: all may.
+    pub account_cutoff: Option<Millis>,
+    /// Length of a lottery's window.
+    pub window_ms: i64,
     /// When the sale ends (the off-sale).
     pub closes: Option<Millis>,
     /// Most seats that one account may hold and buy.
@@ -96,6 +111,10 @@ impl Default for Draft {
             plan: None,
             starts: None,
             opens: None,
+            mode: Mode::default(),
+            registers: None,
+            account_cutoff: None,
+            window_ms: WINDOW_MS,
             closes: None,
             seat_limit: 6,
             hold_ttl_ms: 15 * 60_000,
@@ -234,6 +253,14 @@ mod tests {
         let mut draft = Draft::default();
         draft.choose_plan(PlanId(Uuid::nil()), &facts());
         draft
+    }
+
+    #[test]
+    fn a_document_of_an_older_program_is_read_as_a_queue_that_is_open_from_publication_on() {
+        let old = r#"{"plan":null,"starts":5,"opens":3,"closes":5,"seat_limit":4}"#;
+        let draft: Draft = serde_json::from_str(old).unwrap();
+        assert_eq!((draft.mode, draft.registers, draft.account_cutoff), (Mode::Queue, None, None));
+        assert_eq!((draft.window_ms, draft.seat_limit), (WINDOW_MS, 4));
     }
 
     #[test]

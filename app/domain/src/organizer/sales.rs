@@ -1,9 +1,9 @@
 //! Events and performances as organizers see them, and the forms that they send.
 
-use super::draft::{Check, HOLD_TTL_MAX_MS, HOLD_TTL_MIN_MS};
+use super::draft::{Check, HOLD_TTL_MAX_MS, HOLD_TTL_MIN_MS, WINDOW_MAX_MS, WINDOW_MIN_MS};
 use crate::ids::{EventId, PerformanceId, PlanId};
 use crate::money::{Currency, Money};
-use crate::queue::Phase;
+use crate::queue::{Mode, Phase};
 use crate::refusal::{Code, Refusal};
 use crate::time::ZonedTime;
 use serde::{Deserialize, Serialize};
@@ -150,6 +150,14 @@ pub struct DraftView {
     pub starts: LocalText,
     /// When the on-sale opens.
     pub opens: LocalText,
+    /// How places become turns.
+    pub mode: Mode,
+    /// From when on places can be taken; empty: from publication on.
+    pub registers: LocalText,
+    /// Accounts that were made later get no place; empty: all may.
+    pub account_cutoff: LocalText,
+    /// Length of a lottery's window.
+    pub window_ms: i64,
     /// When the sale ends.
     pub closes: LocalText,
     /// Most seats for one account.
@@ -190,6 +198,18 @@ pub struct DraftForm {
     pub opens: String,
     /// Its offset.
     pub opens_offset: String,
+    /// `queue` or `lottery`; empty for a queue.
+    pub mode: String,
+    /// Local time from when on places can be taken; empty: from publication on.
+    pub registers: String,
+    /// Its offset.
+    pub registers_offset: String,
+    /// Local time after which new accounts get no place; empty: all get one.
+    pub account_cutoff: String,
+    /// Its offset.
+    pub account_cutoff_offset: String,
+    /// Length of a lottery's window in minutes; a fraction is allowed. Empty: as it was.
+    pub window_min: String,
     /// Local time of the end of the sale.
     pub closes: String,
     /// Its offset.
@@ -259,26 +279,41 @@ pub fn whole_number(field: &str, text: &str, from: u32, to: u32) -> Result<u32, 
 /// # Errors
 /// `invalid_input` names the field.
 pub fn hold_time(field: &str, text: &str) -> Result<i64, Refusal> {
-    let text = text.trim();
-    let plain = text.len() <= 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let seconds = text.parse::<f64>().ok().filter(|_| plain).map(|minutes| (minutes * 60.0).round());
-    #[expect(clippy::cast_possible_truncation, reason = "ten characters of digits are far below 2^53")]
-    let ttl_ms = seconds.map_or(0, |seconds| seconds as i64 * 1_000);
-    if (HOLD_TTL_MIN_MS..=HOLD_TTL_MAX_MS).contains(&ttl_ms) {
-        Ok(ttl_ms)
-    } else {
-        Err(invalid(format!("{field}: minutes from one second (0.02) to one day (1440) are expected")))
+    match milliseconds(text) {
+        Some(ttl_ms) if (HOLD_TTL_MIN_MS..=HOLD_TTL_MAX_MS).contains(&ttl_ms) => Ok(ttl_ms),
+        _ => Err(invalid(format!("{field}: minutes from one second (0.02) to one day (1440) are expected"))),
     }
 }
 
-/// The minutes of a hold as [`hold_time`] reads them back.
+/// The length of a lottery's window in milliseconds, of minutes in the form of [`hold_time`].
+///
+/// # Errors
+/// `invalid_input` names the field.
+pub fn window_time(field: &str, text: &str) -> Result<i64, Refusal> {
+    match milliseconds(text) {
+        Some(window_ms) if (WINDOW_MIN_MS..=WINDOW_MAX_MS).contains(&window_ms) => Ok(window_ms),
+        _ => Err(invalid(format!("{field}: minutes from one second (0.02) to seven days (10080) are expected"))),
+    }
+}
+
+/// Minutes as people write them, in milliseconds of whole seconds.
+fn milliseconds(minutes: &str) -> Option<i64> {
+    let text = minutes.trim();
+    let plain = text.len() <= 10 && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let seconds = text.parse::<f64>().ok().filter(|_| plain).map(|minutes| (minutes * 60.0).round())?;
+    #[expect(clippy::cast_possible_truncation, reason = "ten characters of digits are far below 2^53")]
+    let seconds = seconds as i64;
+    Some(seconds * 1_000)
+}
+
+/// Milliseconds as minutes that [`hold_time`] and [`window_time`] read back.
 #[must_use]
-pub fn hold_minutes(ttl_ms: i64) -> String {
-    if ttl_ms % 60_000 == 0 {
-        return (ttl_ms / 60_000).to_string();
+pub fn minutes_text(length_ms: i64) -> String {
+    if length_ms % 60_000 == 0 {
+        return (length_ms / 60_000).to_string();
     }
     // Three digits of a minute are finer than a second.
-    let thousandths = (ttl_ms + 30) / 60;
+    let thousandths = (length_ms + 30) / 60;
     format!("{}.{:03}", thousandths / 1_000, thousandths % 1_000)
 }
 
@@ -340,8 +375,10 @@ mod tests {
     #[test]
     fn the_time_of_a_hold_reads_back_as_it_was_written() {
         for ttl_ms in [1_000, 20_000, 30_000, 900_000, 901_000, 86_400_000] {
-            assert_eq!(hold_time("hold_ttl_min", &hold_minutes(ttl_ms)), Ok(ttl_ms), "{}", hold_minutes(ttl_ms));
+            assert_eq!(hold_time("hold_ttl_min", &minutes_text(ttl_ms)), Ok(ttl_ms), "{}", minutes_text(ttl_ms));
         }
+        assert_eq!(window_time("window_min", &minutes_text(WINDOW_MAX_MS)), Ok(WINDOW_MAX_MS));
+        assert!(window_time("window_min", "10080.1").is_err() && window_time("window_min", "").is_err());
         assert_eq!(hold_time("hold_ttl_min", "0.5"), Ok(30_000));
         for bad in ["", "0", "0.001", "1441", "-5", "NaN", "inf", "1e3", "15 min", "99999999999"] {
             assert!(hold_time("hold_ttl_min", bad).is_err(), "{bad}");

@@ -1,8 +1,11 @@
 //! What is still missing before a performance can be published.
 
-use super::{Draft, FLOW_MAX, HOLD_TTL_MAX_MS, HOLD_TTL_MIN_MS, PRICE_MAX_MINOR, PlanFacts};
+use super::{
+    Draft, FLOW_MAX, HOLD_TTL_MAX_MS, HOLD_TTL_MIN_MS, PRICE_MAX_MINOR, PlanFacts, WINDOW_MAX_MS, WINDOW_MIN_MS,
+};
 use crate::hold::SEATS_PER_HOLD_MAX;
 use crate::money::Currency;
+use crate::queue::Mode;
 use crate::time::Millis;
 use crate::venue::plan::MAX_CATEGORIES;
 use serde::{Deserialize, Serialize};
@@ -20,6 +23,12 @@ pub enum Item {
     Opens,
     /// When the sale ends.
     Closes,
+    /// From when on places can be taken.
+    Registers,
+    /// By when accounts must have been made.
+    AccountCutoff,
+    /// Length of a lottery's window.
+    Window,
     /// The currency of all prices.
     Currency,
     /// Zones and blocked seats fit the plan.
@@ -45,6 +54,9 @@ impl Item {
             Self::Starts => "starts",
             Self::Opens => "opens",
             Self::Closes => "closes",
+            Self::Registers => "registers",
+            Self::AccountCutoff => "account_cutoff",
+            Self::Window => "window",
             Self::Currency => "currency",
             Self::Zones => "zones",
             Self::Prices => "prices",
@@ -86,6 +98,14 @@ pub enum Detail {
     ClosesBeforeOpening,
     /// The sale goes on after the performance has begun.
     ClosesAfterStart,
+    /// A lottery opens at once, and nobody registers after its opening.
+    NobodyRegisters,
+    /// Places can be taken only when the sale opens, or later.
+    RegistersAtOpening,
+    /// Accounts that are made after the opening would get a place.
+    CutoffAfterOpening,
+    /// The lottery's sale ends before its first window does.
+    NoWholeWindow,
     /// Not a currency in force.
     NoCurrency,
     /// These zones have so many seats for sale and no price.
@@ -114,6 +134,10 @@ impl fmt::Display for Detail {
             Self::OpensAfterStart => f.write_str("the sale opens after the performance has begun"),
             Self::ClosesBeforeOpening => f.write_str("the sale must end after it opens"),
             Self::ClosesAfterStart => f.write_str("the sale goes on after the performance has begun"),
+            Self::NobodyRegisters => f.write_str("nobody could register: a lottery must open in the future"),
+            Self::RegistersAtOpening => f.write_str("registration must open before the sale does"),
+            Self::CutoffAfterOpening => f.write_str("this must not be later than the opening of the sale"),
+            Self::NoWholeWindow => f.write_str("the sale must last at least as long as one window"),
             Self::NoCurrency => f.write_str("not a currency of ISO 4217 in force"),
             Self::Unpriced(zones) => {
                 f.write_str("seats for sale without a price: ")?;
@@ -182,6 +206,9 @@ impl Draft {
             (Item::Starts, self.check_starts(now)),
             (Item::Opens, self.check_opens(now)),
             (Item::Closes, self.check_closes(now)),
+            (Item::Registers, self.check_registers()),
+            (Item::AccountCutoff, self.check_account_cutoff()),
+            (Item::Window, self.check_window()),
             (Item::Currency, self.check_currency()),
             (Item::Zones, plan.map_or(lacks(Detail::Unset), |plan| self.check_zones(plan))),
             (Item::Prices, plan.map_or(lacks(Detail::Unset), |plan| self.check_prices(plan))),
@@ -191,8 +218,19 @@ impl Draft {
             (Item::Release, within(i64::from(self.release_per_min), 1, flow_max)),
         ]
         .into_iter()
+        .filter(|(item, (state, _))| *state != State::Ok || self.asks_for(*item))
         .map(|(item, (state, detail))| Check { item, state, detail })
         .collect()
+    }
+
+    /// Whether a point is part of this draft: what was left open on purpose is not listed as done.
+    fn asks_for(&self, item: Item) -> bool {
+        match item {
+            Item::Registers => self.registers.is_some(),
+            Item::AccountCutoff => self.account_cutoff.is_some(),
+            Item::Window => self.mode == Mode::Lottery,
+            _ => true,
+        }
     }
 
     fn check_starts(&self, now: Millis) -> Found {
@@ -206,6 +244,7 @@ impl Draft {
     fn check_opens(&self, now: Millis) -> Found {
         match self.opens {
             None => lacks(Detail::Unset),
+            Some(opens) if opens <= now && self.mode == Mode::Lottery => lacks(Detail::NobodyRegisters),
             Some(opens) if self.starts.is_some_and(|starts| opens >= starts) => {
                 (State::Warning, Detail::OpensAfterStart)
             }
@@ -223,6 +262,30 @@ impl Draft {
                 (State::Warning, Detail::ClosesAfterStart)
             }
             Some(_) => FINE,
+        }
+    }
+
+    fn check_registers(&self) -> Found {
+        match self.registers.zip(self.opens) {
+            Some((registers, opens)) if registers >= opens => lacks(Detail::RegistersAtOpening),
+            _ => FINE,
+        }
+    }
+
+    fn check_account_cutoff(&self) -> Found {
+        match self.account_cutoff.zip(self.opens) {
+            Some((cutoff, opens)) if cutoff > opens => lacks(Detail::CutoffAfterOpening),
+            _ => FINE,
+        }
+    }
+
+    fn check_window(&self) -> Found {
+        let sold_ms = self.opens.zip(self.closes).map(|(opens, closes)| opens.until(closes));
+        match within(self.window_ms, WINDOW_MIN_MS, WINDOW_MAX_MS) {
+            FINE if self.mode == Mode::Lottery && sold_ms.is_some_and(|ms| ms < self.window_ms) => {
+                lacks(Detail::NoWholeWindow)
+            }
+            found => found,
         }
     }
 
@@ -278,130 +341,4 @@ impl Draft {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{Blocked, Zone};
-    use super::*;
-    use crate::ids::{PlanId, SeatNo};
-    use crate::venue::import::House;
-    use uuid::Uuid;
-
-    const NOW: Millis = Millis(1_000_000);
-
-    fn facts() -> PlanFacts {
-        PlanFacts {
-            categories: vec!["Floor".into(), "Tier".into()],
-            seat_categories: vec![0, 0, 1, 1, 1],
-            house: House::default(),
-        }
-    }
-
-    fn ready() -> Draft {
-        let mut draft = Draft {
-            starts: Some(NOW.plus(10_000)),
-            opens: Some(NOW.plus(1_000)),
-            closes: Some(NOW.plus(10_000)),
-            currency: "EUR".parse().ok(),
-            ..Draft::default()
-        };
-        draft.choose_plan(PlanId(Uuid::nil()), &facts());
-        for zone in &mut draft.zones {
-            zone.price_minor = Some(4_500);
-        }
-        draft
-    }
-
-    fn found(draft: &Draft, item: Item) -> (State, Detail) {
-        let check = draft.checklist(Some(&facts()), NOW).into_iter().find(|check| check.item == item).unwrap();
-        (check.state, check.detail)
-    }
-
-    #[test]
-    fn a_complete_draft_lacks_nothing() {
-        let checks = ready().checklist(Some(&facts()), NOW);
-        assert!(checks.iter().all(|check| check.state == State::Ok), "{checks:?}");
-        assert_eq!(missing(&checks), "");
-    }
-
-    #[test]
-    fn a_new_draft_is_told_all_that_it_lacks_at_once() {
-        let sentence = missing(&Draft::default().checklist(None, NOW));
-        for item in ["plan", "starts", "opens", "closes", "currency", "prices"] {
-            assert!(sentence.contains(&format!("{item}: not set")), "{item}: {sentence}");
-        }
-    }
-
-    #[test]
-    fn times_that_contradict_each_other_are_refused_and_unlikely_ones_told() {
-        use State::{Missing, Warning};
-        let with = |starts: i64, opens: i64, closes: i64| Draft {
-            starts: Some(NOW.plus(starts)),
-            opens: Some(NOW.plus(opens)),
-            closes: Some(NOW.plus(closes)),
-            ..ready()
-        };
-        assert_eq!(found(&with(9, 5, 5), Item::Closes), (Missing, Detail::ClosesBeforeOpening));
-        assert_eq!(found(&with(9, 5, 4), Item::Closes), (Missing, Detail::ClosesBeforeOpening));
-        assert_eq!(found(&with(9, 5, 10), Item::Closes), (Warning, Detail::ClosesAfterStart));
-        assert_eq!(found(&with(9, -9, -5), Item::Closes), (Missing, Detail::Past));
-        assert_eq!(found(&with(0, 5, 9), Item::Starts), (Missing, Detail::Past));
-        assert_eq!(found(&with(9, 0, 9), Item::Opens), (Warning, Detail::OpensAtOnce));
-        assert_eq!(found(&with(9, 9, 12), Item::Opens), (Warning, Detail::OpensAfterStart));
-    }
-
-    #[test]
-    fn every_seat_for_sale_has_a_price_and_those_without_are_counted_by_zone() {
-        let mut draft = ready();
-        draft.zones[1].price_minor = None;
-        draft.zones.push(Zone { name: "Front".into(), color: None, price_minor: None, seats: vec![SeatNo(0)] });
-        let lacking = Detail::Unpriced(vec![("Tier".into(), 3), ("Front".into(), 1)]);
-        assert_eq!(lacking.to_string(), "seats for sale without a price: Tier (3), Front (1)");
-        assert_eq!(found(&draft, Item::Prices), (State::Missing, lacking));
-        // What is blocked is not for sale, and needs no price.
-        draft.blocked.push(Blocked { reason: "press".into(), seats: [0, 2, 3, 4].map(SeatNo).to_vec() });
-        assert_eq!(found(&draft, Item::Prices), (State::Ok, Detail::Fine));
-        draft.blocked.push(Blocked { reason: "rain".into(), seats: vec![SeatNo(1)] });
-        assert_eq!(found(&draft, Item::Prices), (State::Missing, Detail::NothingForSale));
-        for price in [0, -1, PRICE_MAX_MINOR + 1] {
-            let mut draft = ready();
-            draft.zones[0].price_minor = Some(price);
-            assert_eq!(found(&draft, Item::Prices).1, Detail::PriceOutOfRange("Floor".into()));
-        }
-    }
-
-    #[test]
-    fn zones_and_blocks_stay_within_the_plan() {
-        let front = |seats: &[u32]| Zone {
-            name: "Front".into(),
-            color: None,
-            price_minor: Some(1),
-            seats: seats.iter().copied().map(SeatNo).collect(),
-        };
-        let with = |zones: &[Zone]| {
-            let mut draft = ready();
-            draft.zones.extend_from_slice(zones);
-            found(&draft, Item::Zones).1
-        };
-        assert_eq!(with(&[front(&[0]), front(&[1])]), Detail::Fine);
-        assert_eq!(with(&[front(&[0]), front(&[0, 1])]), Detail::SeatsTwice(1));
-        assert_eq!(with(&[front(&[5])]), Detail::SeatsOutside(1));
-        let mut draft = ready();
-        draft.zones.pop();
-        assert_eq!(found(&draft, Item::Zones).1, Detail::ZonesUnfit);
-    }
-
-    #[test]
-    fn numbers_have_their_ranges_and_the_currency_is_a_real_one() {
-        let checks = [
-            (Item::SeatLimit, Draft { seat_limit: 0, ..ready() }),
-            (Item::SeatLimit, Draft { seat_limit: 21, ..ready() }),
-            (Item::HoldTime, Draft { hold_ttl_ms: 999, ..ready() }),
-            (Item::HoldTime, Draft { hold_ttl_ms: HOLD_TTL_MAX_MS + 1, ..ready() }),
-            (Item::Shoppers, Draft { shoppers_max: 0, ..ready() }),
-            (Item::Release, Draft { release_per_min: 0, ..ready() }),
-            (Item::Currency, Draft { currency: "XAU".parse().ok(), ..ready() }),
-        ];
-        for (item, draft) in checks {
-            assert_eq!(found(&draft, item).0, State::Missing, "{item:?}");
-        }
-    }
-}
+mod tests;
