@@ -71,6 +71,7 @@ impl Backend {
                 email,
                 verified: false,
                 role: None,
+                created: now,
                 fresh_until: now,
             }))
         })
@@ -250,6 +251,7 @@ fn session_of(row: rows::AccountRow, session: SessionId) -> Session {
         email: row.email,
         verified: row.verified,
         role: row.role,
+        created: row.created,
         fresh_until: Millis(0),
     }
 }

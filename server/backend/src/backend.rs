@@ -131,6 +131,14 @@ pub struct Backend {
     /// Compared against where there is no account, so that both cases take the same time.
     pub(crate) dummy_hash: String,
     pub(crate) wake: Wake,
+    /// Joins on their way to the store, by performance.
+    pub(crate) joining: crate::queue::Joining,
+    /// Public randomness of draws.
+    pub(crate) beacon: Option<Box<dyn crate::beacon::Beacon>>,
+    /// How the hold path of this process is, by performance.
+    pub(crate) pulses: crate::pulse::Pulses,
+    /// How busy this process is.
+    pub(crate) load: Arc<crate::load::Load>,
 }
 
 impl Backend {
@@ -173,6 +181,10 @@ impl Backend {
             kept: Mutex::default(),
             dummy_hash: DUMMY_HASH.to_owned(),
             wake: Wake::default(),
+            joining: crate::queue::Joining::default(),
+            beacon: crate::beacon::from_settings(&config.beacon)?,
+            pulses: crate::pulse::Pulses::default(),
+            load: Arc::new(crate::load::Load::new(&config.queue)),
             config,
         }))
     }

@@ -297,6 +297,17 @@ impl Bench {
         Ok(())
     }
 
+    /// Bytes that Redis has allocated.
+    ///
+    /// # Errors
+    /// Outages only.
+    pub async fn redis_memory(&self) -> Result<u64> {
+        let info = self.info("memory").await?;
+        field(&info, "used_memory")
+            .and_then(|text| text.parse().ok())
+            .ok_or_else(|| Error::Broken("Redis does not say how much memory it uses".to_owned()))
+    }
+
     /// Closes the connections to Postgres, which has a process for each: this installation is done.
     pub async fn hang_up(&self) {
         self.backend.pg.close().await;

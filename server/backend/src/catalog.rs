@@ -121,7 +121,12 @@ fn by_zone(prices: &[(u8, i64)], zones: usize, currency: domain::Currency) -> Ve
 }
 
 fn phase(row: &rows::PerformanceRow, now: Millis) -> Phase {
-    Phase::at(now, row.opens, row.closes, row.paused)
+    Phase::at(now, row.registers, row.opens, row.closes, row.paused)
+}
+
+/// From when on places can be taken, as people at the venue read it.
+fn registration(row: &rows::PerformanceRow) -> Result<Option<ZonedTime>> {
+    row.registers_from().map(|at| zoned(at, &row.time_zone)).transpose()
 }
 
 /// An instant as people in a zone read it.
@@ -179,6 +184,8 @@ impl Backend {
             city: row.city.clone(),
             starts: zoned(row.starts, &row.time_zone)?,
             opens: zoned(row.opens, &row.time_zone)?,
+            mode: row.mode,
+            registers: registration(&row)?,
             closes_at: row.closes,
             zones: zones.collect(),
             limit: row.seat_limit,
@@ -259,6 +266,8 @@ impl Backend {
                 from_price: row.from_minor.map(|minor| Money::new(minor, row.currency)),
                 phase: phase(&row, now),
                 opens: zoned(row.opens, &row.time_zone)?,
+                mode: row.mode,
+                registers: registration(&row)?,
             });
         }
         Ok(cards)
@@ -281,6 +290,8 @@ impl Backend {
                 city: row.city.clone(),
                 phase: phase(row, now),
                 opens: zoned(row.opens, &row.time_zone)?,
+                mode: row.mode,
+                registers: registration(row)?,
                 from_price: row.from_minor.map(|minor| Money::new(minor, row.currency)),
                 seats: row.seats(),
                 stock: self.queue_status(row.id).await?.stock,

@@ -27,6 +27,47 @@ pub struct PspSettings {
     pub merchant: String,
 }
 
+/// Where the public randomness of draws comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BeaconSettings {
+    /// From nowhere: the pages say that the operator could have influenced a draw.
+    None,
+    /// Rounds that anybody can compute beforehand: for practice only.
+    Sandbox,
+    /// A chain of the drand network.
+    Drand {
+        /// Relays, asked in order; no slash at the end.
+        urls: Vec<String>,
+        /// Hash of the chain, hexadecimal.
+        chain: String,
+        /// When round 1 was due.
+        genesis_ms: i64,
+        /// Time from round to round.
+        period_ms: i64,
+    },
+}
+
+/// The waiting room of one process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueSettings {
+    /// How long after the opening the beacon's round is due: the list must be published before.
+    pub beacon_delay_ms: i64,
+    /// How long a round that is due is waited for before the draw is made without it.
+    pub beacon_patience_ms: i64,
+    /// Polls of one performance's status a second that this process, or the cache in front of it, should get:
+    /// with more who wait, each comes less often.
+    pub polls_per_s: u32,
+    /// 99th percentile of a hold beyond which fewer fans are let in.
+    pub hold_p99_budget_ms: i64,
+    /// Wait for a connection to Postgres beyond which fewer fans are let in.
+    pub pool_wait_budget_ms: i64,
+    /// Lateness of this process's own timers, a sign of busy cores, beyond which joins are shed.
+    pub shed_lateness_ms: i64,
+    /// Memory of this process in bytes beyond which joins are shed; 0 for nine tenths of what the machine or
+    /// its group allows.
+    pub shed_memory_bytes: u64,
+}
+
 /// Bounds of the live maps of one process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveSettings {
@@ -75,6 +116,10 @@ pub struct Config {
     pub demo_hold_ttl_ms: i64,
     /// Bounds of live maps.
     pub live: LiveSettings,
+    /// The waiting room.
+    pub queue: QueueSettings,
+    /// Public randomness of draws.
+    pub beacon: BeaconSettings,
     /// Names that may be stopped at by the fault points of tests; empty otherwise.
     pub fault_points: Vec<String>,
 }
@@ -168,6 +213,16 @@ impl Config {
                 silence_max_ms: number("STARARENA_SOCKET_SILENCE_MS", 60_000, 300..=3_600_000)?,
                 hub_idle_ms: number("STARARENA_HUB_IDLE_MS", 60_000, 1_000..=3_600_000)?,
             },
+            queue: QueueSettings {
+                beacon_delay_ms: number("STARARENA_BEACON_DELAY_MS", 30_000, 0..=24 * 3_600_000)?,
+                beacon_patience_ms: number("STARARENA_BEACON_PATIENCE_MS", 60_000, 0..=3_600_000)?,
+                polls_per_s: u32::try_from(number("STARARENA_POLLS_PER_S", 10_000, 1..=10_000_000)?).unwrap_or(10_000),
+                hold_p99_budget_ms: number("STARARENA_HOLD_P99_BUDGET_MS", 150, 1..=60_000)?,
+                pool_wait_budget_ms: number("STARARENA_POOL_WAIT_BUDGET_MS", 250, 1..=60_000)?,
+                shed_lateness_ms: number("STARARENA_SHED_LATENESS_MS", 250, 1..=600_000)?,
+                shed_memory_bytes: number("STARARENA_SHED_MEMORY_BYTES", 0, 0..=i64::MAX)?.unsigned_abs(),
+            },
+            beacon: read_beacon(get, number)?,
             fault_points: list("STARARENA_FAULT_POINTS", ""),
         };
         if let Some(url) = &config.redis_url
@@ -190,6 +245,9 @@ impl Config {
     fn check_production(&self) -> Result<(), ConfigError> {
         if self.environment != Environment::Production {
             return Ok(());
+        }
+        if self.beacon == BeaconSettings::Sandbox {
+            return wrong("STARARENA_BEACON is `sandbox`: its rounds are known beforehand; it is for practice only");
         }
         if !self.fault_points.is_empty() {
             return wrong(
@@ -239,6 +297,42 @@ impl Config {
     }
 }
 
+/// The main chain of drand's public network ("quicknet"), as its `/info` tells it.
+const QUICKNET: &str = "52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971";
+const QUICKNET_GENESIS_MS: i64 = 1_692_803_367_000;
+const QUICKNET_PERIOD_MS: i64 = 3_000;
+const QUICKNET_RELAYS: &str = "https://api.drand.sh,https://api2.drand.sh,https://api3.drand.sh";
+
+/// Reads where public randomness comes from.
+fn read_beacon(
+    get: impl Fn(&str) -> Option<String>,
+    number: impl Fn(&str, i64, std::ops::RangeInclusive<i64>) -> Result<i64, ConfigError>,
+) -> Result<BeaconSettings, ConfigError> {
+    match get("STARARENA_BEACON").as_deref() {
+        None | Some("none") => Ok(BeaconSettings::None),
+        Some("sandbox") => Ok(BeaconSettings::Sandbox),
+        Some("drand") => {
+            let urls = get("STARARENA_BEACON_URLS").unwrap_or_else(|| QUICKNET_RELAYS.to_owned());
+            let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/').to_owned());
+            let urls: Vec<String> = urls.filter(|url| !url.is_empty()).collect();
+            if let Some(url) = urls.iter().find(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+                return wrong(format!("STARARENA_BEACON_URLS: `{url}` is no http address"));
+            }
+            let chain = get("STARARENA_BEACON_CHAIN").unwrap_or_else(|| QUICKNET.to_owned());
+            if chain.len() != 64 || !chain.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                return wrong("STARARENA_BEACON_CHAIN: 64 hexadecimal digits are expected");
+            }
+            Ok(BeaconSettings::Drand {
+                urls,
+                chain,
+                genesis_ms: number("STARARENA_BEACON_GENESIS_MS", QUICKNET_GENESIS_MS, 0..=i64::MAX / 2)?,
+                period_ms: number("STARARENA_BEACON_PERIOD_MS", QUICKNET_PERIOD_MS, 100..=3_600_000)?,
+            })
+        }
+        Some(other) => wrong(format!("STARARENA_BEACON is `{other}`: `none`, `sandbox` or `drand` is expected")),
+    }
+}
+
 /// Secrets are never printed.
 impl fmt::Debug for Config {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -284,6 +378,7 @@ mod tests {
             ("STARARENA_VISIT_TTL_MS", "soon"),
             ("STARARENA_VISIT_TTL_MS", "-1"),
             ("STARARENA_TICKET_KEY", "zz"),
+            ("STARARENA_BEACON", "dice"),
             ("REDIS_URL", "localhost"),
             ("REDIS_URL", "redis://10.0.0.1:7000,unix:///tmp/redis.sock"),
         ] {

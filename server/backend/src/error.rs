@@ -29,6 +29,9 @@ pub enum Error {
     /// A file could not be read or written.
     #[error("a file could not be read or written")]
     File(#[from] std::io::Error),
+    /// A fault that several callers met together.
+    #[error("{0}")]
+    Shared(std::sync::Arc<Error>),
     /// Something that must hold does not: a bug, or stores that were changed by hand.
     #[error("broken expectation: {0}")]
     Broken(String),
@@ -39,6 +42,7 @@ impl Error {
     pub fn refusal(&self) -> Refusal {
         match self {
             Self::Refused(refusal) => refusal.clone(),
+            Self::Shared(fault) => fault.refusal(),
             Self::Redis(_) => {
                 Refusal::new(Code::Unavailable, "the seats can't be reached right now; nothing was changed")
                     .retry_after_ms(RETRY_AFTER_MS)
@@ -63,7 +67,11 @@ impl Error {
 
     /// Whether this is an expected answer rather than a fault.
     pub fn is_refusal(&self) -> bool {
-        matches!(self, Self::Refused(_))
+        match self {
+            Self::Refused(_) => true,
+            Self::Shared(fault) => fault.is_refusal(),
+            _ => false,
+        }
     }
 }
 
@@ -72,8 +80,9 @@ const RETRY_AFTER_MS: u32 = 1_000;
 
 fn is_outage(error: &sqlx::Error) -> bool {
     matches!(error, sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed)
-        // Class 57: the server is shutting down or starting up; 53: out of a resource; 08: connection.
-        || error.as_database_error().and_then(|e| e.code()).is_some_and(|code| ["57", "53", "08"].iter().any(|class| code.starts_with(class)))
+        // Class 57: the server is shutting down or starting up; 53: out of a resource; 08: connection; 55P03:
+        // somebody else has held a lock for too long, such as a process that stands still.
+        || error.as_database_error().and_then(|e| e.code()).is_some_and(|code| ["57", "53", "08", "55P03"].iter().any(|class| code.starts_with(class)))
 }
 
 /// A NUL in a text or in JSON: valid UTF-8 that Postgres can't store, so it can only be a caller's.

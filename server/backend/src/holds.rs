@@ -108,6 +108,7 @@ impl Backend {
         };
         metrics::counter!("stararena_holds_total", "outcome" => answer.word()).increment(1);
         metrics::histogram!("stararena_hold_seconds").record(started.elapsed().as_secs_f64());
+        self.pulses.note_hold(sale.id(), started.elapsed());
         Ok(answer)
     }
 

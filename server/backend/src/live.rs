@@ -7,17 +7,19 @@
 
 mod hub;
 
-pub use hub::Feed;
 pub(crate) use hub::Live;
+pub use hub::{Feed, StatusText};
 
 use crate::backend::Backend;
 use crate::catalog::Sale;
 use crate::error::{Error, Result, refuse};
+use crate::postgres::catalog::DrawnRow;
 use crate::postgres::queue as queue_rows;
 use crate::redis::{LOG_BATCH, LogEntry, SeatsRead, read_log};
 use domain::hold::{SeatByte, SeatState};
 use domain::live::BEAT_MS;
-use domain::queue::{Phase, QueueStatus};
+use domain::queue::control::supply;
+use domain::queue::{Drawn, Phase, QueueStatus, Supply};
 use domain::{Code, Millis, PerformanceId};
 use hub::Hub;
 use std::sync::Arc;
@@ -38,8 +40,15 @@ const BOARD_EVERY: Duration = Duration::from_millis(250);
 const RETRY_EVERY: Duration = Duration::from_millis(250);
 /// How often a caller that waits for the warm-up looks.
 const WARM_LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How often waiting clients poll.
-const REFRESH_MS: u32 = 1_000;
+/// How often waiting clients poll at least and at most, whatever the load.
+const REFRESH_MIN_MS: u32 = 1_000;
+const REFRESH_MAX_MS: u32 = 30_000;
+/// From this part of what the process can take on, polls are stretched.
+const CALM: f64 = 0.5;
+/// How much at twice that.
+const STRETCH: f64 = 4.0;
+/// How often this process tells the door's controller how it is.
+const PULSE_EVERY: Duration = Duration::from_secs(1);
 
 impl Backend {
     /// The map of a performance as it stands, and its changes from then on.
@@ -58,6 +67,14 @@ impl Backend {
     /// # Errors
     /// `not_found`.
     pub async fn queue_status(self: &Arc<Self>, id: PerformanceId) -> Result<Arc<QueueStatus>> {
+        Ok(Arc::clone(&self.hub(id).await?.status().status))
+    }
+
+    /// [`Backend::queue_status`] as it is sent: encoded once, however many ask.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn queue_status_text(self: &Arc<Self>, id: PerformanceId) -> Result<Arc<StatusText>> {
         Ok(self.hub(id).await?.status())
     }
 
@@ -117,10 +134,9 @@ impl Backend {
 
     async fn refresh_board(&self, hub: &Hub, id: PerformanceId) -> Result<()> {
         let sale = self.sale(id).await?;
-        let before = hub.status();
+        let before = Arc::clone(&hub.status().status);
         let queue = self.seats.lobby(&sale.keys).await?;
-        let serving: Option<u32> =
-            redis::cmd("HGET").arg(sale.keys.meta()).arg("serving").query_async(&mut self.seats.connection()).await?;
+        let (serving, pace, window) = self.seats.served(&sale.keys).await?;
         let now = queue.map_or_else(|| self.now(), |queue| queue.now);
         // A place never gets worse: not even while Redis is being rebuilt.
         let mut status = base_status(&sale, now, before.serving.max(serving.unwrap_or(0)));
@@ -131,8 +147,18 @@ impl Backend {
             status.joined = before.joined;
             status.lobby = before.lobby;
         }
-        status.seed = status.lobby.map(|_| hex::encode(sale.row.draw_seed));
-        status.stock = hub.available();
+        if let Some(drawn) = &sale.row.drawn {
+            status.lobby = Some(drawn.lobby);
+            status.drawn = Some(drawn_of(&sale, drawn));
+        }
+        status.window = window.or(before.window.filter(|_| serving.is_none()));
+        status.rate_per_min = if status.phase == Phase::Open { pace } else { 0 };
+        let (available, held) = hub.stock();
+        status.stock = available;
+        // An empty map is one that was not read yet: nobody is told that nothing is left.
+        status.supply = if hub.is_read() { supply(available, held) } else { before.supply };
+        let waiting = status.joined.saturating_sub(status.serving);
+        status.refresh_ms = refresh_ms(waiting, self.config.queue.polls_per_s, self.load.pressure());
         hub.set_status(status);
         Ok(())
     }
@@ -141,19 +167,43 @@ impl Backend {
 fn base_status(sale: &Sale, now: Millis, serving: u32) -> QueueStatus {
     QueueStatus {
         performance: sale.id(),
+        mode: sale.row.mode,
         phase: sale.phase(now),
         now,
+        registers_at: sale.row.registers,
         opens_at: sale.row.opens,
         closes_at: sale.row.closes,
         joined: 0,
         lobby: sale.row.lobby,
         commitment: hex::encode(&sale.row.draw_commitment),
-        seed: None,
+        beacon_due: sale.row.beacon_due,
+        drawn: None,
         serving,
-        rate_per_min: if sale.phase(now) == Phase::Open { sale.row.release_per_min } else { 0 },
+        window: None,
+        rate_per_min: 0,
         stock: 0,
-        refresh_ms: REFRESH_MS,
+        supply: Supply::OnSale,
+        refresh_ms: REFRESH_MIN_MS,
     }
+}
+
+fn drawn_of(sale: &Sale, drawn: &DrawnRow) -> Drawn {
+    Drawn {
+        seed: hex::encode(sale.row.draw_seed),
+        list: hex::encode(&drawn.list_digest),
+        beacon: drawn.randomness.as_ref().map(hex::encode).unwrap_or_default(),
+    }
+}
+
+/// How often so many who wait should poll, so that their polls are as many as wanted; more seldom while the
+/// process is busy.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped into the range of the type")]
+fn refresh_ms(waiting: u32, polls_per_s: u32, pressure: f64) -> u32 {
+    let even = f64::from(waiting) * 1_000.0 / f64::from(polls_per_s.max(1));
+    let stretched = even.max(f64::from(REFRESH_MIN_MS)) * (1.0 + STRETCH * (pressure - CALM).max(0.0));
+    // Rounded, so that the object does not change with every breath of the load.
+    let rounded = (stretched / 100.0).round() * 100.0;
+    rounded.clamp(f64::from(REFRESH_MIN_MS), f64::from(REFRESH_MAX_MS)) as u32
 }
 
 /// What a byte of Redis is to the public.
@@ -175,6 +225,7 @@ fn take_over(hub: &Hub, epoch: i64, read: &SeatsRead) -> bool {
 /// or asks any more.
 async fn board(backend: Arc<Backend>, hub: Arc<Hub>, id: PerformanceId) {
     let idle = Duration::from_millis(backend.config.live.hub_idle_ms.unsigned_abs());
+    let mut told: Option<Instant> = None;
     let mut every = tokio::time::interval(BOARD_EVERY);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -188,6 +239,13 @@ async fn board(backend: Arc<Backend>, hub: Arc<Hub>, id: PerformanceId) {
         if let Err(error) = backend.refresh_board(&hub, id).await {
             metrics::counter!("stararena_board_failures_total").increment(1);
             tracing::debug!(%id, error = &error as &dyn std::error::Error, "the queue's status could not be read");
+        }
+        if told.is_none_or(|at| at.elapsed() >= PULSE_EVERY) {
+            told = Some(Instant::now());
+            if let Ok(sale) = backend.sale(id).await {
+                // Untold is unmeasured, which is taken as healthy.
+                drop(backend.pulses.tell(&backend.seats, &sale.keys, id, hub.status().status.now).await);
+            }
         }
     }
 }
@@ -279,4 +337,18 @@ async fn read_tick(
         }
     }
     Ok(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::refresh_ms;
+
+    #[test]
+    fn polls_stretch_with_the_crowd_and_with_the_load() {
+        assert_eq!(refresh_ms(100, 10_000, 0.0), 1_000);
+        assert_eq!(refresh_ms(50_000, 10_000, 0.0), 5_000);
+        assert_eq!(refresh_ms(50_000, 10_000, 1.0), 15_000);
+        assert_eq!(refresh_ms(4_000_000_000, 10_000, 9.0), 30_000);
+        assert_eq!(refresh_ms(0, 10_000, 0.75), 2_000);
+    }
 }

@@ -9,6 +9,7 @@ pub(crate) mod bench;
 pub(crate) mod catalog;
 pub(crate) mod desk;
 pub(crate) mod drafts;
+pub(crate) mod draws;
 pub(crate) mod events;
 pub(crate) mod grants;
 pub(crate) mod imports;

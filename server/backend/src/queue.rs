@@ -1,8 +1,15 @@
 //! The waiting room: a place for each account, and the exchange of a reached place for a pass.
 
+mod joining;
+mod published;
+
+pub(crate) use joining::Joining;
+pub use published::ArrivalList;
+
 use crate::backend::Backend;
 use crate::error::{Error, Result, refuse};
 use crate::holds::rebuilding;
+use crate::redis::{JoinAnswer, JoinCall};
 use domain::account::Session;
 use domain::queue::{Entered, Joined, PASS_PURPOSE, Pass, QueueTicket, TICKET_PURPOSE, may_enter};
 use domain::{Code, PerformanceId, Refusal};
@@ -18,7 +25,8 @@ impl Backend {
     /// signed ticket from before restores its place, should Redis have lost it.
     ///
     /// # Errors
-    /// `email_unconfirmed`; `queue_closed` after the sale; `not_found`; `unavailable`.
+    /// `email_unconfirmed`; `account_too_new`; `queue_closed` before places are given, after the sale and
+    /// after the registration of a lottery; `overloaded`; `not_found`; `unavailable`.
     pub async fn join_queue(
         self: &Arc<Self>,
         session: &Session,
@@ -29,13 +37,24 @@ impl Backend {
             return refuse(Code::EmailUnconfirmed, "confirm your e-mail address first: the link is in your mailbox");
         }
         let sale = self.sale(performance).await?;
+        if sale.row.account_cutoff.is_some_and(|cutoff| session.created > cutoff) {
+            return refuse(
+                Code::AccountTooNew,
+                "places in this on-sale are given to accounts that were made before its cut-off only",
+            );
+        }
         let known =
             ticket.and_then(|ticket| self.read_ticket(session, performance, ticket).ok()).map(|ticket| ticket.arrival);
         let started = std::time::Instant::now();
-        let arrival = match self.seats.join(&sale.keys, session.account, known).await? {
-            Ok(arrival) => arrival,
-            Err(word) if word == "closed" => return refuse(Code::QueueClosed, "the sale has ended"),
-            Err(_) => return rebuilding(),
+        let call = JoinCall { account: session.account, known };
+        let arrival = match self.joining.join(&self.seats, performance, &sale.keys, call).await? {
+            JoinAnswer::Place(arrival) => arrival,
+            JoinAnswer::Ended => return refuse(Code::QueueClosed, "the sale has ended"),
+            JoinAnswer::NotYet => return refuse(Code::QueueClosed, "places can't be taken yet"),
+            JoinAnswer::RegistrationOver => {
+                return refuse(Code::QueueClosed, "the registration for this draw is over");
+            }
+            JoinAnswer::Rebuilding => return rebuilding(),
         };
         metrics::histogram!("stararena_join_seconds").record(started.elapsed().as_secs_f64());
         let ticket = QueueTicket { account: session.account, performance, arrival };
@@ -60,7 +79,7 @@ impl Backend {
     /// another session's call takes the visit over.
     ///
     /// # Errors
-    /// `pass_invalid`, `not_your_turn`, `paused`, `full`, `sale_closed`, `invalid_input`, `unavailable`.
+    /// `pass_invalid`, `not_your_turn`, `turn_passed`, `paused`, `full`, `sale_closed`, `invalid_input`, `unavailable`.
     pub async fn enter(
         self: &Arc<Self>,
         session: &Session,
@@ -94,8 +113,8 @@ impl Backend {
         match answer {
             Ok(expires) => {
                 // Should Redis have lost the place, the signed ticket restores it.
-                let restored = self.seats.join(&sale.keys, session.account, Some(ticket.arrival)).await;
-                if let Err(error) = restored {
+                let call = JoinCall { account: session.account, known: Some(ticket.arrival) };
+                if let Err(error) = self.joining.join(&self.seats, performance, &sale.keys, call).await {
                     tracing::debug!(error = &error as &dyn std::error::Error, "a place was not restored");
                 }
                 let pass =

@@ -5,7 +5,9 @@ use crate::error::{Error, Result};
 use crate::organizer::{Member, NewPerformance};
 use crate::postgres::accounts;
 use domain::account::{Role, Session};
+use domain::organizer::draft::WINDOW_MS;
 use domain::organizer::sales::EventFields;
+use domain::queue::Mode;
 use domain::venue::{Plan, generate, pretix};
 use domain::{AccountId, Millis, PerformanceId, PlanId, SessionId};
 use std::sync::Arc;
@@ -196,6 +198,10 @@ impl Backend {
         Ok(NewPerformance {
             starts,
             opens,
+            mode: Mode::Queue,
+            registers: None,
+            account_cutoff: None,
+            window_ms: WINDOW_MS,
             closes: starts,
             seat_limit: 6,
             hold_ttl_ms: 15 * 60_000,
@@ -257,6 +263,7 @@ impl Backend {
                     email,
                     verified: true,
                     role: None,
+                    created: Millis(0),
                     fresh_until: Millis(0),
                 };
                 let token = self.issue_session(session).token;

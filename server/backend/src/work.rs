@@ -6,6 +6,7 @@
 //! `for update skip locked`.
 
 mod door;
+mod drawing;
 pub(crate) mod guardian;
 mod jobs;
 mod leader;
@@ -69,9 +70,34 @@ pub(crate) async fn watch_revocations(backend: Arc<Backend>, stop: CancellationT
     }
 }
 
+/// Measures how long a connection to Postgres is waited for: the door's controller lets fewer in when it is long.
+async fn watch_pool(backend: Arc<Backend>, stop: CancellationToken) {
+    const EVERY: Duration = Duration::from_secs(1);
+    let mut every = tokio::time::interval(EVERY);
+    every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = every.tick() => {}
+            () = stop.cancelled() => return,
+        }
+        let asked = std::time::Instant::now();
+        // An outage is as long a wait as one can have.
+        drop(backend.pg.acquire().await);
+        backend.pulses.note_pool_wait(asked.elapsed());
+    }
+}
+
 impl Backend {
+    /// How busy this process is.
+    pub fn load(&self) -> &Arc<crate::load::Load> {
+        &self.load
+    }
+
     /// Starts what every serving process keeps up by itself, until `stop`.
     pub fn start_serving(self: &Arc<Self>, stop: CancellationToken) {
-        tokio::spawn(watch_revocations(Arc::clone(self), stop));
+        tokio::spawn(watch_revocations(Arc::clone(self), stop.clone()));
+        tokio::spawn(watch_pool(Arc::clone(self), stop.clone()));
+        let this = Arc::clone(self);
+        tokio::spawn(async move { this.load.watch(|| this.joining.fullness(), &stop).await });
     }
 }

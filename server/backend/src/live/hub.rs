@@ -102,13 +102,31 @@ impl Live {
     }
 }
 
+/// The polled object, and how it is sent.
+pub struct StatusText {
+    /// What it says.
+    pub status: Arc<QueueStatus>,
+    /// As JSON.
+    pub json: Bytes,
+    /// Changes with it; in quotes, as the header wants it.
+    pub etag: String,
+}
+
+impl StatusText {
+    fn new(status: QueueStatus) -> Self {
+        let json = Bytes::from(serde_json::to_vec(&status).unwrap_or_default());
+        let etag = format!("\"{}-{}-{}\"", status.now.0, status.serving, status.stock);
+        Self { status: Arc::new(status), json, etag }
+    }
+}
+
 /// One performance as this process follows it.
 pub(crate) struct Hub {
     shown: RwLock<Shown>,
     frames: broadcast::Sender<Arc<Sent>>,
     /// The last frame, which tells how long it takes to reach everybody.
     last: Mutex<Option<Arc<Sent>>>,
-    status: RwLock<Arc<QueueStatus>>,
+    status: RwLock<Arc<StatusText>>,
     used: Mutex<Instant>,
     /// Cancelled when this hub has ended: its follower and its board end, and nobody may join it.
     pub(super) stop: CancellationToken,
@@ -156,7 +174,7 @@ impl Hub {
             shown: RwLock::default(),
             frames: broadcast::channel(FRAMES_BUFFERED).0,
             last: Mutex::default(),
-            status: RwLock::new(Arc::new(status)),
+            status: RwLock::new(Arc::new(StatusText::new(status))),
             used: Mutex::new(Instant::now()),
             stop: CancellationToken::new(),
         }
@@ -244,18 +262,26 @@ impl Hub {
         self.read().map.seats().to_vec()
     }
 
-    /// How many seats can be held.
-    pub(super) fn available(&self) -> u32 {
-        self.read().map.available()
+    /// How many seats can be held, and how many are held.
+    pub(super) fn stock(&self) -> (u32, u32) {
+        let shown = self.read();
+        let held = shown.map.seats().iter().filter(|state| **state == SeatState::Held).count();
+        (shown.map.available(), u32::try_from(held).unwrap_or(u32::MAX))
+    }
+
+    /// Whether the map was read at all.
+    pub(super) fn is_read(&self) -> bool {
+        !self.read().map.seats().is_empty()
     }
 
     /// The polled object.
-    pub(super) fn status(&self) -> Arc<QueueStatus> {
+    pub(super) fn status(&self) -> Arc<StatusText> {
         Arc::clone(&self.status.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     pub(super) fn set_status(&self, status: QueueStatus) {
-        *self.status.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(status);
+        let text = Arc::new(StatusText::new(status));
+        *self.status.write().unwrap_or_else(PoisonError::into_inner) = text;
     }
 }
 
@@ -307,23 +333,28 @@ impl Feed {
 mod tests {
     use super::*;
     use domain::Millis;
-    use domain::queue::Phase;
+    use domain::queue::{Mode, Phase, Supply};
     use uuid::Uuid;
 
     fn hub() -> Arc<Hub> {
         let hub = Hub::new(QueueStatus {
             performance: PerformanceId(Uuid::nil()),
+            mode: Mode::Queue,
             phase: Phase::Open,
             now: Millis(0),
+            registers_at: Millis(0),
             opens_at: Millis(0),
             closes_at: Millis(1),
             joined: 0,
             lobby: None,
             commitment: String::new(),
-            seed: None,
+            beacon_due: None,
+            drawn: None,
             serving: 0,
+            window: None,
             rate_per_min: 0,
             stock: 0,
+            supply: Supply::OnSale,
             refresh_ms: 1_000,
         });
         assert!(hub.take_over(1, at(1), vec![SeatState::Available; 4]));

@@ -7,15 +7,16 @@ use crate::backend::Backend;
 use crate::catalog::{Sale, zoned};
 use crate::error::{Result, not_found, refuse};
 use crate::organizer::Member;
-use crate::postgres::{desk as rows, detached, log};
+use crate::postgres::{desk as rows, detached, draws, log};
 use crate::work::guardian;
 use domain::account::Session;
 use domain::hold::{SeatByte, SeatState};
 use domain::organizer::Action;
 use domain::organizer::desk::{
-    DeskSeries, DeskView, MINUTE_MS, MINUTES_MAX, MinutePoint, POINTS_MAX, Readiness, SaleChange, SaleSettings, Sample,
-    SeatCounts, SeriesPoint, ZoneSales, by_minute, thin, waiting,
+    DeskSeries, DeskView, DeskWindow, DoorSample, MINUTE_MS, MINUTES_MAX, MinutePoint, POINTS_MAX, Readiness,
+    SaleChange, SaleSettings, Sample, SeatCounts, SeriesPoint, ZoneSales, by_minute, thin, waiting,
 };
+use domain::queue::{Mode, Window};
 use domain::{Code, Millis, Money, PerformanceId};
 use serde_json::json;
 use std::collections::HashMap;
@@ -30,6 +31,8 @@ const MONEY_FRESH: Duration = Duration::from_secs(2);
 const IDLE: Duration = Duration::from_secs(60);
 /// Rates a minute look back so far.
 const RECENT_MS: i64 = MINUTE_MS;
+/// What the controller decided before that is not what it does now: it leaves a sample every few seconds.
+const DOOR_FRESH_MS: i64 = 30_000;
 
 /// The desks that are looked at in this process.
 #[derive(Default)]
@@ -71,6 +74,13 @@ impl Desks {
     fn forget(&self, id: PerformanceId) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
     }
+}
+
+/// What the controller of the door does.
+struct DoorSeen {
+    sample: Option<DoorSample>,
+    /// The open window of a lottery.
+    window: Option<Window>,
 }
 
 /// The hot numbers of a sale, with the seats by zone.
@@ -137,6 +147,7 @@ impl Backend {
                 .map(|sum| Ok(MinutePoint { time: zoned(sum.at, zone)?, sum }))
                 .collect::<Result<_>>()?,
             zero: Money::new(0, sale.row.currency),
+            shoppers_max: sale.row.shoppers_max,
         })
     }
 
@@ -169,6 +180,12 @@ impl Backend {
             if !rows::put_settings(&mut *tx, id, &old, &new).await? {
                 return refuse(Code::WrongState, "somebody changed this sale meanwhile: look at it again");
             }
+            if new.opens != old.opens {
+                if rows::frozen(&mut *tx, id).await? {
+                    return refuse(Code::WrongState, "the lobby is frozen: the opening can't be moved any more");
+                }
+                draws::commit(&mut *tx, id, new.opens, this.name_round(new.opens).as_ref(), now).await?;
+            }
             let detail = json!({ "old": settings_json(&old), "new": settings_json(&new) });
             this.record(&mut *tx, &member, change.word(), &format!("performance {id}"), &detail).await?;
             tx.commit().await?;
@@ -192,7 +209,7 @@ impl Backend {
         Ok(())
     }
 
-    async fn look(&self, id: PerformanceId, before: Option<&Looked>) -> Result<Looked> {
+    async fn look(self: &Arc<Self>, id: PerformanceId, before: Option<&Looked>) -> Result<Looked> {
         let sale = self.sale(id).await?;
         let since = self.now().plus(-RECENT_MS);
         let (money, money_read) = match before.filter(|before| before.money_read.elapsed() < MONEY_FRESH) {
@@ -210,8 +227,20 @@ impl Backend {
                 None
             }
         };
-        let view = self.view(&sale, before.map(|before| &*before.view), hot, &counts, &money)?;
+        let door = self.door_seen(&sale).await?;
+        let view = self.view(&sale, before.map(|before| &*before.view), hot, door, &counts, &money)?;
         Ok(Looked { view: Arc::new(view), read: Instant::now(), money, money_read })
+    }
+
+    /// What the door does, as its leader tells it.
+    async fn door_seen(self: &Arc<Self>, sale: &Sale) -> Result<DoorSeen> {
+        let sample = rows::last_door(&self.pg, sale.id(), self.now().plus(-DOOR_FRESH_MS)).await?;
+        let window = match sale.row.mode {
+            Mode::Queue => None,
+            // As fans are told.
+            Mode::Lottery => self.queue_status(sale.id()).await?.window,
+        };
+        Ok(DoorSeen { sample, window })
     }
 
     /// Puts a view together. What the seat store can't say now stays as it was seen last.
@@ -220,6 +249,7 @@ impl Backend {
         sale: &Sale,
         before: Option<&DeskView>,
         hot: Option<Hot>,
+        door: DoorSeen,
         counts: &rows::CountsRow,
         money: &Sums,
     ) -> Result<DeskView> {
@@ -229,24 +259,8 @@ impl Backend {
             Some(Hot { seats: None, .. }) => Readiness::Building,
             Some(_) => Readiness::Ready,
         };
-        let by_zone = hot.as_ref().and_then(|hot| hot.seats.clone());
-        let seats_of = |index: usize| match (&by_zone, before) {
-            (Some(seats), _) => seats.get(index).copied().unwrap_or_default(),
-            (None, Some(before)) => before.zones.get(index).map(|zone| zone.seats).unwrap_or_default(),
-            (None, None) => SeatCounts::default(),
-        };
         let amount = |minor| Money::new(minor, row.currency);
-        let zones: Vec<ZoneSales> = sale
-            .view
-            .zones
-            .iter()
-            .enumerate()
-            .map(|(index, zone)| ZoneSales {
-                zone: zone.clone(),
-                seats: seats_of(index),
-                revenue: amount(money.zones.iter().find(|(z, _)| *z == zone.category).map_or(0, |(_, minor)| *minor)),
-            })
-            .collect();
+        let zones = zone_sales(sale, hot.as_ref().and_then(|hot| hot.seats.as_deref()), before, money);
         let now = hot.as_ref().map_or_else(|| self.now(), |hot| hot.now);
         let kept = |of_hot: fn(&Hot) -> u32, of_view: fn(&DeskView) -> u32| {
             hot.as_ref().map(of_hot).or_else(|| before.map(of_view)).unwrap_or(0)
@@ -261,24 +275,22 @@ impl Backend {
             venue: row.venue.clone(),
             city: row.city.clone(),
             starts: zoned(row.starts, &row.time_zone)?,
+            mode: row.mode,
+            registers: sale.view.registers.clone(),
             opens: zoned(row.opens, &row.time_zone)?,
             closes: zoned(row.closes, &row.time_zone)?,
             map_digest: row.map_digest.clone(),
             now,
             phase: sale.phase(now),
-            settings: SaleSettings {
-                opens: row.opens,
-                closes: row.closes,
-                paused: row.paused,
-                rate_per_min: row.release_per_min,
-                shoppers_max: row.shoppers_max,
-            },
+            settings: settings_of(sale),
             price_version: row.price_version,
             epoch: row.epoch,
             readiness,
             joined,
             waiting: waiting(joined, counts.admitted),
             serving: kept(|hot| hot.serving, |view| view.serving),
+            window: door.window.map(|window| shown_window(window, &row.time_zone)).transpose()?,
+            door: door.sample,
             shoppers: kept(|hot| hot.shoppers, |view| view.shoppers),
             seats: sum(zones.iter().map(|zone| zone.seats)),
             open_holds: kept(|hot| hot.open_holds, |view| view.open_holds),
@@ -321,8 +333,47 @@ impl Backend {
             available: seats.free,
             held: seats.held,
             sold: seats.sold,
+            // What the controller decided the door's leader adds, which knows it.
+            door: None,
         }))
     }
+}
+
+/// Sales by price zone. Seats that the store can't count now stay as they were seen last.
+fn zone_sales(sale: &Sale, by_zone: Option<&[SeatCounts]>, before: Option<&DeskView>, money: &Sums) -> Vec<ZoneSales> {
+    let seats_of = |index: usize| match (by_zone, before) {
+        (Some(seats), _) => seats.get(index).copied().unwrap_or_default(),
+        (None, Some(before)) => before.zones.get(index).map(|zone| zone.seats).unwrap_or_default(),
+        (None, None) => SeatCounts::default(),
+    };
+    let revenue = |category: u8| money.zones.iter().find(|(zone, _)| *zone == category).map_or(0, |(_, minor)| *minor);
+    sale.view
+        .zones
+        .iter()
+        .enumerate()
+        .map(|(index, zone)| ZoneSales {
+            zone: zone.clone(),
+            seats: seats_of(index),
+            revenue: Money::new(revenue(zone.category), sale.row.currency),
+        })
+        .collect()
+}
+
+/// What controls change, as it stands.
+fn settings_of(sale: &Sale) -> SaleSettings {
+    let row = &sale.row;
+    SaleSettings {
+        registers: row.registers,
+        opens: row.opens,
+        closes: row.closes,
+        paused: row.paused,
+        rate_per_min: row.release_per_min,
+        shoppers_max: row.shoppers_max,
+    }
+}
+
+fn shown_window(window: Window, time_zone: &str) -> Result<DeskWindow> {
+    Ok(DeskWindow { window, closes: zoned(window.closes, time_zone)? })
 }
 
 /// Seats by state for each price zone. A seat without a zone can't be bought and is not counted.

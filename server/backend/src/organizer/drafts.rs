@@ -14,8 +14,9 @@ use domain::hold::SEATS_PER_HOLD_MAX;
 use domain::organizer::Action;
 use domain::organizer::draft::{Draft, FLOW_MAX, PlanFacts};
 use domain::organizer::sales::{
-    DraftForm, DraftView, LocalText, PlanHead, Published, Readiness, ZoneTotal, hold_time, whole_number,
+    DraftForm, DraftView, LocalText, PlanHead, Published, Readiness, ZoneTotal, hold_time, whole_number, window_time,
 };
+use domain::queue::Mode;
 use domain::{Code, Currency, EventId, Millis, Money, PerformanceId, PlanId};
 use serde_json::{Value, json};
 use std::collections::HashSet;
@@ -179,8 +180,18 @@ impl Backend {
         draft.shoppers_max = whole_number("shoppers_max", &form.shoppers_max, 1, FLOW_MAX)?;
         draft.release_per_min = whole_number("release_per_min", &form.release_per_min, 1, FLOW_MAX)?;
         set_currency(&mut draft, form.currency.trim())?;
+        draft.mode = mode(form.mode.trim())?;
+        if !form.window_min.trim().is_empty() {
+            draft.window_ms = window_time("window_min", &form.window_min)?;
+        }
         let Some(plan) = self.chosen_plan(member, &mut draft, form).await? else {
-            for (field, text) in [("starts", &form.starts), ("opens", &form.opens), ("closes", &form.closes)] {
+            for (field, text) in [
+                ("starts", &form.starts),
+                ("opens", &form.opens),
+                ("closes", &form.closes),
+                ("registers", &form.registers),
+                ("account_cutoff", &form.account_cutoff),
+            ] {
                 if !text.trim().is_empty() {
                     return invalid(format!(
                         "{field}: choose the plan first; the venue's zone says which instant this is"
@@ -192,6 +203,9 @@ impl Backend {
         draft.starts = instant("starts", &form.starts, &form.starts_offset, draft.starts, &plan.zone)?;
         draft.opens = instant("opens", &form.opens, &form.opens_offset, draft.opens, &plan.zone)?;
         draft.closes = instant("closes", &form.closes, &form.closes_offset, draft.closes, &plan.zone)?;
+        draft.registers = instant("registers", &form.registers, &form.registers_offset, draft.registers, &plan.zone)?;
+        let (cutoff, offset) = (&form.account_cutoff, &form.account_cutoff_offset);
+        draft.account_cutoff = instant("account_cutoff", cutoff, offset, draft.account_cutoff, &plan.zone)?;
         Ok(draft)
     }
 
@@ -250,6 +264,10 @@ impl Backend {
             artist: event.artist,
             starts: local(draft.starts)?,
             opens: local(draft.opens)?,
+            mode: draft.mode,
+            registers: local(draft.registers)?,
+            account_cutoff: local(draft.account_cutoff)?,
+            window_ms: draft.window_ms,
             closes: local(draft.closes)?,
             seat_limit: draft.seat_limit,
             hold_ttl_ms: draft.hold_ttl_ms,
@@ -270,6 +288,7 @@ impl Backend {
     fn published_view(&self, sale: &Sale, blocked: &[u32], readiness: Readiness) -> Result<DraftView> {
         let row = &sale.row;
         let local = |at: Millis| local_text(at, &row.time_zone);
+        let perhaps = |at: Option<Millis>| at.map_or(Ok(LocalText::default()), local);
         let mut zones: Vec<ZoneTotal> = sale
             .view
             .zones
@@ -300,6 +319,10 @@ impl Backend {
             plans: Vec::new(),
             starts: local(row.starts)?,
             opens: local(row.opens)?,
+            mode: row.mode,
+            registers: perhaps(row.registers_from())?,
+            account_cutoff: perhaps(row.account_cutoff)?,
+            window_ms: row.window_ms,
             closes: local(row.closes)?,
             seat_limit: row.seat_limit,
             hold_ttl_ms: row.hold_ttl_ms,
@@ -335,6 +358,15 @@ fn instant(field: &str, text: &str, offset: &str, before: Option<Millis>, zone: 
     Ok(Some(venue_instant(field, &format!("{text}{offset}"), zone)?))
 }
 
+/// How places become turns, as the form says it.
+fn mode(text: &str) -> Result<Mode> {
+    match Mode::parse(text) {
+        Some(mode) => Ok(mode),
+        None if text.is_empty() => Ok(Mode::default()),
+        None => invalid("mode: queue or lottery is expected"),
+    }
+}
+
 /// Takes another currency. Where a minor unit is worth something else the prices would be others
 /// than were meant: they go, and the checklist asks for them.
 fn set_currency(draft: &mut Draft, text: &str) -> Result<()> {
@@ -361,6 +393,10 @@ pub(super) fn told(draft: &Draft, version: i32) -> Value {
         "plan": draft.plan,
         "starts": draft.starts,
         "opens": draft.opens,
+        "mode": draft.mode,
+        "registers": draft.registers,
+        "account_cutoff": draft.account_cutoff,
+        "window_ms": draft.window_ms,
         "closes": draft.closes,
         "seat_limit": draft.seat_limit,
         "hold_ttl_ms": draft.hold_ttl_ms,

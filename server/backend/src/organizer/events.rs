@@ -218,7 +218,7 @@ impl Backend {
         for row in published {
             let line = PerformanceLine {
                 id: row.id,
-                phase: Some(Phase::at(now, row.opens, row.closes, row.paused)),
+                phase: Some(Phase::at(now, row.registers, row.opens, row.closes, row.paused)),
                 venue: Some(format!("{}, {}", row.venue, row.city)),
                 starts: Some(zoned(row.starts, &row.time_zone)?),
                 opens: Some(zoned(row.opens, &row.time_zone)?),

@@ -10,6 +10,7 @@ use crate::organizer::blocking::BlockChange;
 use crate::postgres::{accounts, detached, events, plans};
 use domain::organizer::desk::SaleChange;
 use domain::organizer::plans::Place;
+use domain::queue::Mode;
 use domain::venue::Plan;
 use domain::venue::import::House;
 use domain::{Code, Currency, Millis, OrganizationId, PerformanceId, PlanId, SeatNo};
@@ -39,6 +40,14 @@ pub struct NewPerformance {
     pub starts: Millis,
     /// When the on-sale opens.
     pub opens: Millis,
+    /// How places become turns.
+    pub mode: Mode,
+    /// From when on places can be taken; none: from publication on.
+    pub registers: Option<Millis>,
+    /// Accounts that were made after this instant get no place; none: all may.
+    pub account_cutoff: Option<Millis>,
+    /// Length of a lottery's window.
+    pub window_ms: i64,
     /// When the sale ends.
     pub closes: Millis,
     /// Most seats for one account.

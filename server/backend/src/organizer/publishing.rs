@@ -9,7 +9,7 @@ use crate::backend::{Backend, random_bytes};
 use crate::catalog::Sale;
 use crate::error::{Error, Result, not_found, refuse};
 use crate::postgres::publishing::{self, PerformanceInsert};
-use crate::postgres::{detached, events};
+use crate::postgres::{detached, draws, events};
 use domain::account::Session;
 use domain::hold::SeatState;
 use domain::organizer::Action;
@@ -38,8 +38,8 @@ struct Publication {
 }
 
 impl Backend {
-    /// Publishes a draft of that version: from then on fans see it. Its queue's secret seed is drawn
-    /// and the commitment to it stored in the same step.
+    /// Publishes a draft of that version: from then on fans see it. Its queue's secret seed is made, and
+    /// the commitment to it published with the round of public randomness, in the same step.
     ///
     /// # Errors
     /// `forbidden`; `not_found`; `wrong_state` when somebody else changed it, or it is published
@@ -61,6 +61,8 @@ impl Backend {
                 return changed_meanwhile();
             }
             publication.insert(&mut tx, now).await?;
+            let [_, opens, _] = publication.times;
+            draws::commit(&mut *tx, id, opens, this.name_round(opens).as_ref(), now).await?;
             let mut detail = told(&publication.draft, version);
             detail["commitment"] = json!(hex::encode(Sha256::digest(publication.seed)));
             this.record(&mut *tx, &member, "performance.publish", &format!("performance {id}"), &detail).await?;
@@ -207,6 +209,10 @@ impl NewPerformance {
         let mut draft = Draft {
             starts: Some(self.starts),
             opens: Some(self.opens),
+            mode: self.mode,
+            registers: self.registers,
+            account_cutoff: self.account_cutoff,
+            window_ms: self.window_ms,
             closes: Some(self.closes),
             seat_limit: self.seat_limit,
             hold_ttl_ms: self.hold_ttl_ms,

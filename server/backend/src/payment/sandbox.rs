@@ -79,6 +79,7 @@ impl TryFrom<Payment> for ProviderPayment {
 impl SandboxProvider {
     /// A client with bounds on time.
     pub(crate) fn new(settings: &PspSettings) -> Result<Self> {
+        crate::beacon::use_tls();
         let http = reqwest::Client::builder()
             .timeout(REQUEST_TIMEOUT)
             .redirect(reqwest::redirect::Policy::none())

@@ -11,6 +11,7 @@ pub(crate) struct AccountRow {
     pub(crate) password_hash: String,
     pub(crate) verified: bool,
     pub(crate) lang: String,
+    pub(crate) created: Millis,
     pub(crate) role: Option<Role>,
 }
 
@@ -21,6 +22,7 @@ fn account(row: &sqlx::postgres::PgRow) -> sqlx::Result<AccountRow> {
         password_hash: row.try_get("password_hash")?,
         verified: row.try_get::<Option<i64>, _>("verified_ms")?.is_some(),
         lang: row.try_get("lang")?,
+        created: Millis(row.try_get("created_ms")?),
         role: row.try_get::<Option<String>, _>("role")?.as_deref().and_then(Role::parse),
     })
 }

@@ -1,5 +1,6 @@
 //! Events, performances and prices.
 
+use domain::queue::Mode;
 use domain::{Currency, EventId, Millis, OrganizationId, PerformanceId, PlanId};
 use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row as _};
@@ -27,6 +28,14 @@ pub(crate) struct PerformanceRow {
     /// Seats that a newer version of the plan took away.
     pub(crate) gone_count: u32,
     pub(crate) starts: Millis,
+    /// Waiting room or lottery.
+    pub(crate) mode: Mode,
+    /// From when on places can be taken.
+    pub(crate) registers: Millis,
+    /// Accounts that were made later get no place.
+    pub(crate) account_cutoff: Option<Millis>,
+    /// Length of a lottery's window.
+    pub(crate) window_ms: i64,
     pub(crate) opens: Millis,
     pub(crate) closes: Millis,
     pub(crate) paused: bool,
@@ -45,8 +54,20 @@ pub(crate) struct PerformanceRow {
     pub(crate) allocation_version: i64,
     pub(crate) draw_seed: [u8; 32],
     pub(crate) draw_commitment: Vec<u8>,
+    /// When the public randomness is due that was named last.
+    pub(crate) beacon_due: Option<Millis>,
     pub(crate) lobby: Option<u32>,
+    /// The draw, once it was made.
+    pub(crate) drawn: Option<DrawnRow>,
     pub(crate) from_minor: Option<i64>,
+}
+
+/// What a draw was made with.
+#[derive(Clone, Debug)]
+pub(crate) struct DrawnRow {
+    pub(crate) lobby: u32,
+    pub(crate) list_digest: Vec<u8>,
+    pub(crate) randomness: Option<Vec<u8>>,
 }
 
 impl PerformanceRow {
@@ -54,16 +75,24 @@ impl PerformanceRow {
     pub(crate) fn seats(&self) -> u32 {
         self.seat_count.saturating_sub(self.gone_count)
     }
+
+    /// From when on places can be taken; none where that was so from publication on.
+    pub(crate) fn registers_from(&self) -> Option<Millis> {
+        (self.registers > Millis(0)).then_some(self.registers)
+    }
 }
 
 const PERFORMANCE: &str = "
     select p.*, e.slug, e.title, e.artist, e.description, e.cover, e.picture, l.venue, l.city, l.time_zone,
            coalesce(p.map_digest, l.map_digest) as shown_digest, l.seat_count, l.gone_count,
-           q.lobby, (select min(amount_minor) from prices where performance_id = p.id and version = p.price_version) as from_minor
+           q.lobby, d.lobby as drawn_lobby, d.list_digest, d.randomness,
+           (select c.beacon_due_ms from draw_commitments c where c.performance_id = p.id order by c.number desc limit 1) as beacon_due_ms,
+           (select min(amount_minor) from prices where performance_id = p.id and version = p.price_version) as from_minor
     from performances p
     join events e on e.id = p.event_id
     join plans l on l.id = p.plan_id
-    left join queue_state q on q.performance_id = p.id";
+    left join queue_state q on q.performance_id = p.id
+    left join draws d on d.performance_id = p.id";
 
 fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
     sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
@@ -98,6 +127,10 @@ fn performance(row: &PgRow) -> sqlx::Result<PerformanceRow> {
         seat_count: unsigned(row, "seat_count")?,
         gone_count: unsigned(row, "gone_count")?,
         starts: Millis(row.try_get("starts_ms")?),
+        mode: Mode::parse(row.try_get("mode")?).ok_or_else(|| bad("mode", "an unknown mode"))?,
+        registers: row.try_get::<Option<i64>, _>("registers_ms")?.map_or(Millis(0), Millis),
+        account_cutoff: row.try_get::<Option<i64>, _>("account_cutoff_ms")?.map(Millis),
+        window_ms: row.try_get("window_ms")?,
         opens: Millis(row.try_get("opens_ms")?),
         closes: Millis(row.try_get("closes_ms")?),
         paused: row.try_get("paused")?,
@@ -113,7 +146,16 @@ fn performance(row: &PgRow) -> sqlx::Result<PerformanceRow> {
         allocation_version: row.try_get("allocation_version")?,
         draw_seed: seed.try_into().map_err(|_| bad("draw_seed", "32 bytes are expected"))?,
         draw_commitment: row.try_get("draw_commitment")?,
+        beacon_due: row.try_get::<Option<i64>, _>("beacon_due_ms")?.map(Millis),
         lobby: row.try_get::<Option<i64>, _>("lobby")?.and_then(|n| u32::try_from(n).ok()),
+        drawn: match row.try_get::<Option<Vec<u8>>, _>("list_digest")? {
+            Some(list_digest) => Some(DrawnRow {
+                lobby: u32::try_from(row.try_get::<i64, _>("drawn_lobby")?).map_err(|e| bad("lobby", e))?,
+                list_digest,
+                randomness: row.try_get("randomness")?,
+            }),
+            None => None,
+        },
         from_minor: row.try_get("from_minor")?,
     })
 }

@@ -1,6 +1,7 @@
 //! The numbers of the on-sale desk, samples of sales, and the settings of a running sale.
 
-use domain::organizer::desk::{MinuteSum, SaleSettings, Sample};
+use domain::organizer::desk::{DoorSample, MinuteSum, SaleSettings, Sample};
+use domain::queue::control::Reason;
 use domain::{Millis, PerformanceId};
 use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row as _};
@@ -20,13 +21,14 @@ fn small(row: &PgRow, column: &str) -> sqlx::Result<u32> {
 /// The settings of a sale, locked until the transaction ends.
 pub(crate) async fn lock_settings(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<Option<SaleSettings>> {
     let row = sqlx::query(
-        "select opens_ms, closes_ms, paused, release_per_min, shoppers_max from performances where id = $1 for update",
+        "select registers_ms, opens_ms, closes_ms, paused, release_per_min, shoppers_max from performances where id = $1 for update",
     )
     .bind(id.0)
     .fetch_optional(db)
     .await?;
     row.map(|row| {
         Ok(SaleSettings {
+            registers: row.try_get::<Option<i64>, _>("registers_ms")?.map_or(Millis(0), Millis),
             opens: Millis(row.try_get("opens_ms")?),
             closes: Millis(row.try_get("closes_ms")?),
             paused: row.try_get("paused")?,
@@ -35,6 +37,17 @@ pub(crate) async fn lock_settings(db: impl PgExecutor<'_>, id: PerformanceId) ->
         })
     })
     .transpose()
+}
+
+/// Whether the lobby of a queue is frozen: from then on its opening stays as it was.
+pub(crate) async fn frozen(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<bool> {
+    sqlx::query_scalar(
+        "select exists (select 1 from queue_state where performance_id = $1 and lobby is not null)
+             or exists (select 1 from draws where performance_id = $1)",
+    )
+    .bind(id.0)
+    .fetch_one(db)
+    .await
 }
 
 /// Replaces the settings that stand; `false` when others do.
@@ -170,9 +183,12 @@ pub(crate) async fn insert_sample(
     sample: &Sample,
 ) -> sqlx::Result<bool> {
     let small = |value: u32| i32::try_from(value).unwrap_or(i32::MAX);
+    let door = sample.door.as_ref();
     let done = sqlx::query(
-        "insert into sale_samples (performance_id, at_ms, waiting, serving, shoppers, available, held, sold)
-         select $1, $3, $4, $5, $6, $7, $8, $9 from queue_state where performance_id = $1 and term <= $2
+        "insert into sale_samples (performance_id, at_ms, waiting, serving, shoppers, available, held, sold,
+            rate_per_min, pace_per_min, show_up, hold_p99_ms, writer_lag_ms, pool_wait_ms, reason)
+         select $1, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
+         from queue_state where performance_id = $1 and term <= $2
          on conflict (performance_id, at_ms) do nothing",
     )
     .bind(id.0)
@@ -184,9 +200,63 @@ pub(crate) async fn insert_sample(
     .bind(small(sample.available))
     .bind(small(sample.held))
     .bind(small(sample.sold))
+    .bind(door.map(|door| small(door.rate_per_min)))
+    .bind(door.map(|door| small(door.pace_per_min)))
+    .bind(door.map(|door| door.show_up))
+    .bind(door.and_then(|door| door.hold_p99_ms))
+    .bind(door.map(|door| small(door.writer_lag_ms)))
+    .bind(door.and_then(|door| door.pool_wait_ms))
+    .bind(door.and_then(|door| word(door.reason)))
     .execute(db)
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// The stable word of a reason.
+fn word(reason: Reason) -> Option<String> {
+    match serde_json::to_value(reason) {
+        Ok(serde_json::Value::String(word)) => Some(word),
+        _ => None,
+    }
+}
+
+/// The door's part of a sample; none in a row of an older program, or of a newer one with other reasons.
+fn door(row: &PgRow) -> sqlx::Result<Option<DoorSample>> {
+    let (Some(rate), Some(word)) =
+        (row.try_get::<Option<i32>, _>("rate_per_min")?, row.try_get::<Option<String>, _>("reason")?)
+    else {
+        return Ok(None);
+    };
+    let Ok(reason) = serde_json::from_value::<Reason>(serde_json::Value::String(word)) else { return Ok(None) };
+    let small = |value: Option<i32>| value.and_then(|value| u32::try_from(value).ok()).unwrap_or(0);
+    // What is no number can't be shown, nor sent.
+    let number = |column: &str| -> sqlx::Result<Option<f32>> {
+        Ok(row.try_get::<Option<f32>, _>(column)?.filter(|value| value.is_finite()))
+    };
+    Ok(Some(DoorSample {
+        rate_per_min: small(Some(rate)),
+        pace_per_min: small(row.try_get("pace_per_min")?),
+        show_up: number("show_up")?.unwrap_or(1.0),
+        hold_p99_ms: number("hold_p99_ms")?,
+        writer_lag_ms: small(row.try_get("writer_lag_ms")?),
+        pool_wait_ms: number("pool_wait_ms")?,
+        reason,
+    }))
+}
+
+/// The door's part of the newest sample since an instant.
+pub(crate) async fn last_door(
+    db: impl PgExecutor<'_>,
+    id: PerformanceId,
+    since: Millis,
+) -> sqlx::Result<Option<DoorSample>> {
+    let row =
+        sqlx::query("select * from sale_samples where performance_id = $1 and at_ms >= $2 order by at_ms desc limit 1")
+            .bind(id.0)
+            .bind(since.0)
+            .fetch_optional(db)
+            .await?;
+    row.as_ref().map_or(Ok(None), door)
 }
 
 /// Forgets samples from before an instant.
@@ -211,6 +281,7 @@ pub(crate) async fn samples(db: impl PgExecutor<'_>, id: PerformanceId, since: M
                 available: small(row, "available")?,
                 held: small(row, "held")?,
                 sold: small(row, "sold")?,
+                door: door(row)?,
             })
         })
         .collect()

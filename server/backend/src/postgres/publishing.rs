@@ -62,8 +62,8 @@ pub(crate) async fn insert(db: &mut PgConnection, new: &PerformanceInsert<'_>) -
     sqlx::query(
         "insert into performances (id, event_id, plan_id, starts_ms, opens_ms, closes_ms, seat_limit, hold_ttl_ms, shoppers_max,
             release_per_min, currency, draw_seed, draw_commitment, created_ms, map_digest, zone_count,
-            single_seat_rule)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, sha256($12), $13, $14, $15, $16)",
+            single_seat_rule, mode, registers_ms, account_cutoff_ms, window_ms)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, sha256($12), $13, $14, $15, $16, $17, $18, $19, $20)",
     )
     .bind(new.id.0)
     .bind(new.event.0)
@@ -81,6 +81,10 @@ pub(crate) async fn insert(db: &mut PgConnection, new: &PerformanceInsert<'_>) -
     .bind(new.map_digest)
     .bind(new.map_digest.and_then(|_| i16::try_from(draft.zones.len()).ok()))
     .bind(draft.single_seat_rule)
+    .bind(draft.mode.as_str())
+    .bind(draft.registers.map(|at| at.0))
+    .bind(draft.account_cutoff.map(|at| at.0))
+    .bind(draft.window_ms)
     .execute(&mut *db)
     .await?;
     sqlx::query("insert into queue_state (performance_id) values ($1)").bind(new.id.0).execute(&mut *db).await?;

@@ -54,7 +54,7 @@ impl RedisSeats {
         epoch: i64,
         version: i64,
         fields: &[(&'static str, String)],
-        (opens, closes): (Millis, Millis),
+        (registers, opens, closes): (Millis, Millis, Millis),
     ) -> Result<bool> {
         let (epoch, version) = (epoch.to_string(), version.to_string());
         let mut args: Vec<&str> = vec![&epoch, &version];
@@ -62,8 +62,10 @@ impl RedisSeats {
             args.extend([*name, value.as_str()]);
         }
         let sale = self.word_of(&self.scripts.settings, keys.all(), &args).await?;
-        let (opens, closes) = (opens.0.to_string(), closes.0.to_string());
-        let queue = self.word_of(&self.scripts.queue_settings, keys.queue(), &[&version, &opens, &closes]).await?;
+        let times = [opens, closes, registers].map(|at| at.0.to_string());
+        let [opens, closes, registers] = times.each_ref().map(String::as_str);
+        let args = [version.as_str(), opens, closes, registers];
+        let queue = self.word_of(&self.scripts.queue_settings, keys.queue(), &args).await?;
         Ok(sale == "ok" && queue == "ok")
     }
 }

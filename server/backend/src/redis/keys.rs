@@ -16,7 +16,8 @@ const NAMES: [&str; 11] =
 pub(crate) struct Keys {
     all: [String; 11],
     staging: String,
-    queue: [String; 2],
+    queue: [String; 3],
+    pulse: String,
 }
 
 impl Keys {
@@ -25,7 +26,8 @@ impl Keys {
         Self {
             all: NAMES.map(|name| format!("sa:1:{{p{id}}}:{name}")),
             staging: format!("sa:1:{{p{id}}}:staging"),
-            queue: [format!("sa:1:{{q{id}}}:places"), format!("sa:1:{{q{id}}}:queue")],
+            queue: ["places", "queue", "arrivals"].map(|name| format!("sa:1:{{q{id}}}:{name}")),
+            pulse: format!("sa:1:{{q{id}}}:pulse"),
         }
     }
 
@@ -40,7 +42,7 @@ impl Keys {
         std::array::from_fn(|i| format!("{}:{epoch}:{}", self.staging, NAMES[i + 1]))
     }
 
-    /// The two keys of the queue's numbering.
+    /// The keys of the queue's numbering, in the order that `common_queue.lua` names.
     pub(crate) fn queue(&self) -> &[String] {
         &self.queue
     }
@@ -88,6 +90,15 @@ impl Keys {
     pub(crate) fn queue_places(&self) -> &str {
         &self.queue[0]
     }
+
+    pub(crate) fn queue_arrivals(&self) -> &str {
+        &self.queue[2]
+    }
+
+    /// How the serving processes are: read by the door's controller.
+    pub(crate) fn pulse(&self) -> &str {
+        &self.pulse
+    }
 }
 
 #[cfg(test)]
@@ -102,6 +113,6 @@ mod tests {
         let tags: std::collections::HashSet<String> =
             keys.all().iter().chain(&keys.staging(7)).map(|k| tag(k)).collect();
         assert_eq!(tags.len(), 1);
-        assert_eq!(tag(&keys.queue()[0]), tag(&keys.queue()[1]));
+        assert!(keys.queue().iter().all(|key| tag(key) == tag(keys.pulse())));
     }
 }

@@ -1,6 +1,6 @@
 //! The scripts: from their files to the texts that one run of a server is given.
 //!
-//! The text of a script over a performance begins with the run of the server for which it was made
+//! The text of a script begins with the run of the server for which it was made
 //! (`local RUN = '…'`), and the script compares it with the run that built the state. A server
 //! forgets its scripts when it ends, and a replica that is promoted never had them: the first call
 //! after either meets `NOSCRIPT`, the texts are made anew for the run that answers now, and state that
@@ -11,6 +11,8 @@ use redis::Script as Hashed;
 
 /// What every script over a performance begins with.
 const COMMON: &str = include_str!("lua/common.lua");
+/// What every script over the numbering of a queue begins with.
+const COMMON_QUEUE: &str = include_str!("lua/common_queue.lua");
 
 /// One of the scripts: a name for its text on whichever server.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +23,7 @@ pub(crate) struct Script {
 /// One file.
 struct Source {
     body: &'static str,
-    over_performance: bool,
+    common: &'static str,
 }
 
 macro_rules! scripts {
@@ -34,8 +36,8 @@ macro_rules! scripts {
         }
 
         const SOURCES: &[Source] = &[
-            $(Source { body: include_str!(concat!("lua/", stringify!($sale), ".lua")), over_performance: true },)*
-            $(Source { body: include_str!(concat!("lua/", stringify!($queue), ".lua")), over_performance: false },)*
+            $(Source { body: include_str!(concat!("lua/", stringify!($sale), ".lua")), common: COMMON },)*
+            $(Source { body: include_str!(concat!("lua/", stringify!($queue), ".lua")), common: COMMON_QUEUE },)*
         ];
 
         impl Scripts {
@@ -50,10 +52,10 @@ macro_rules! scripts {
 
 scripts! {
     over a performance:
-        allocate, block, confirm, enter, finish, hold, leave, mend, mend_count, mend_hold, pay, peek, release, serve,
+        allocate, block, confirm, door, enter, finish, hold, leave, mend, mend_count, mend_hold, pay, peek, release, serve,
         settings, snapshot, swap, sweep, unpay, unsell, written;
     over a queue:
-        join, lobby, queue_init, queue_settings;
+        join, lobby, queue_init, queue_restore, queue_settings;
 }
 
 /// All scripts as one run of a server is given them.
@@ -97,11 +99,7 @@ impl Texts {
 
 impl Text {
     fn of(source: &Source, run: &str) -> Self {
-        let code = if source.over_performance {
-            format!("local RUN = '{run}'\n{COMMON}\n{}", source.body)
-        } else {
-            source.body.to_owned()
-        };
+        let code = format!("local RUN = '{run}'\n{}\n{}", source.common, source.body);
         let digest = Hashed::new(&code).get_hash().to_owned();
         Self { code, digest }
     }
@@ -112,20 +110,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn scripts_over_a_performance_differ_by_run_and_those_over_a_queue_do_not() {
+    fn scripts_differ_by_run() {
         let (one, other) = (Texts::of("aa"), Texts::of("bb"));
         let scripts = Scripts::new();
         assert_ne!(one.text(scripts.hold).digest, other.text(scripts.hold).digest);
         assert!(one.text(scripts.hold).code.starts_with("local RUN = 'aa'\n"));
-        assert_eq!(one.text(scripts.join).digest, other.text(scripts.join).digest);
+        assert_ne!(one.text(scripts.join).digest, other.text(scripts.join).digest);
         assert_eq!(one.all().len(), SOURCES.len());
     }
 
     #[test]
-    fn every_script_over_a_performance_compares_the_run() {
-        for source in SOURCES.iter().filter(|source| source.over_performance) {
-            assert!(source.body.contains("complete()") || source.body.contains("RUN"), "{}", source.body);
+    fn every_script_compares_the_run() {
+        for source in SOURCES {
+            let compares = ["complete()", "ready()", "RUN"].iter().any(|word| source.body.contains(word));
+            assert!(compares, "{}", source.body);
         }
-        assert!(COMMON.contains("RUN"));
+        assert!(COMMON.contains("RUN") && COMMON_QUEUE.contains("RUN"));
     }
 }

@@ -60,17 +60,6 @@ pub(crate) struct SeatsRead {
     pub(crate) at: LogPosition,
 }
 
-/// The numbers of a queue as `lobby.lua` reads them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LobbyRead {
-    /// Places given.
-    pub(crate) joined: u32,
-    /// Size of the lobby, once frozen.
-    pub(crate) lobby: Option<u32>,
-    /// Redis's clock.
-    pub(crate) now: Millis,
-}
-
 /// One entry of the log.
 #[derive(Clone, Debug)]
 pub(crate) struct LogEntry {
@@ -339,23 +328,6 @@ impl RedisSeats {
         self.paying(&self.scripts.unpay, keys, &args.each_ref().map(String::as_str)).await
     }
 
-    /// Exchanges a place for a visit: `Ok(expires)`, or the script's word.
-    pub(crate) async fn enter(
-        &self,
-        keys: &Keys,
-        epoch: i64,
-        account: AccountId,
-        nonce: &str,
-        visit_ttl_ms: i64,
-    ) -> Result<std::result::Result<Millis, String>> {
-        let args = [epoch.to_string(), account.simple(), nonce.to_owned(), visit_ttl_ms.to_string()];
-        let values = self.run(&self.scripts.enter, keys.all(), &args.each_ref().map(String::as_str)).await?;
-        match word(&values).as_str() {
-            "ok" => Ok(Ok(Millis(number(&values, 1)?))),
-            other => Ok(Err(other.to_owned())),
-        }
-    }
-
     /// Reads the whole map; `None` while rebuilding.
     pub(crate) async fn snapshot(&self, keys: &Keys, epoch: i64) -> Result<Option<SeatsRead>> {
         let values = self.run(&self.scripts.snapshot, keys.all(), &[&epoch.to_string()]).await?;
@@ -370,63 +342,12 @@ impl RedisSeats {
         }
     }
 
-    /// Raises the served places; `None` when a newer leader wrote or the state is not complete.
-    pub(crate) async fn serve(&self, keys: &Keys, epoch: i64, term: i64, places: i64) -> Result<Option<i64>> {
-        let args = [epoch.to_string(), term.to_string(), places.to_string()];
-        let values = self.run(&self.scripts.serve, keys.all(), &args.each_ref().map(String::as_str)).await?;
-        if word(&values) == "ok" { number(&values, 1).map(Some) } else { Ok(None) }
-    }
-
     /// Puts a staged state in place: the script's word.
     pub(crate) async fn swap(&self, keys: &Keys, epoch: i64, seat_count: usize, written: &str) -> Result<String> {
         let all: Vec<String> = keys.all().iter().chain(&keys.staging(epoch)).cloned().collect();
         let values =
             self.run(&self.scripts.swap, &all, &[&epoch.to_string(), &seat_count.to_string(), written]).await?;
         Ok(word(&values))
-    }
-
-    /// Gives or restores a place: the arrival number, or the script's word.
-    pub(crate) async fn join(
-        &self,
-        keys: &Keys,
-        account: AccountId,
-        known: Option<u32>,
-    ) -> Result<std::result::Result<u32, String>> {
-        let known = known.map(|n| n.to_string()).unwrap_or_default();
-        let args = [account.0.as_bytes().as_slice(), known.as_bytes()];
-        let values = self.store.script(self.scripts.join, keys.queue(), &args).await?;
-        match word(&values).as_str() {
-            "ok" => Ok(Ok(u32::try_from(number(&values, 1)?).map_err(|_| broken("join.lua", &values))?)),
-            other => Ok(Err(other.to_owned())),
-        }
-    }
-
-    /// The numbers of the queue by Redis's clock; `None` when the queue is not set up.
-    pub(crate) async fn lobby(&self, keys: &Keys) -> Result<Option<LobbyRead>> {
-        let values = self.run(&self.scripts.lobby, keys.queue(), &[]).await?;
-        if word(&values) != "ok" {
-            return Ok(None);
-        }
-        let joined = u32::try_from(number(&values, 1)?).map_err(|_| broken("lobby.lua", &values))?;
-        Ok(Some(LobbyRead { joined, lobby: u32::try_from(number(&values, 2)?).ok(), now: Millis(number(&values, 3)?) }))
-    }
-
-    pub(crate) async fn queue_init(
-        &self,
-        keys: &Keys,
-        opens: Millis,
-        closes: Millis,
-        next: i64,
-        lobby: Option<i64>,
-    ) -> Result<()> {
-        let args = [
-            opens.0.to_string(),
-            closes.0.to_string(),
-            next.to_string(),
-            lobby.map(|n| n.to_string()).unwrap_or_default(),
-        ];
-        self.run(&self.scripts.queue_init, keys.queue(), &args.each_ref().map(String::as_str)).await?;
-        Ok(())
     }
 }
 

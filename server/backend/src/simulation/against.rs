@@ -46,11 +46,14 @@ const MODELLED: [&str; 21] = [
     "unsell",
     "written",
 ];
-const LEFT_OUT: [(&str, &str); 5] = [
+const LEFT_OUT: [(&str, &str); 8] = [
     ("common", "the shared head of the scripts over a performance"),
+    ("common_queue", "the shared head of the scripts over a queue"),
+    ("door", "reads counters for the controller: no seat depends on them"),
     ("join", "numbers of the queue: no seat depends on them"),
     ("lobby", "numbers of the queue"),
     ("queue_init", "numbers of the queue"),
+    ("queue_restore", "numbers of the queue"),
     ("queue_settings", "numbers of the queue"),
 ];
 

@@ -6,12 +6,12 @@ use crate::backend::Backend;
 use crate::catalog::Sale;
 use crate::error::{Error, Result};
 use crate::postgres::orders::{EndedRow, OwningRow};
-use crate::postgres::queue::AdmissionRow;
+use crate::postgres::queue::{AdmissionRow, QueueRow};
 use crate::postgres::{allocations, catalog, log, orders, queue};
-use crate::redis::{StoreRun, read_log};
+use crate::redis::{ARRIVAL_BYTES, QueueStart, StoreRun, read_log};
 use domain::hold::{SeatByte, SeatState};
 use domain::order::OrderStatus;
-use domain::{PerformanceId, SeatNo};
+use domain::{Millis, PerformanceId, SeatNo};
 use redis::AsyncCommands as _;
 use serde_json::json;
 use std::collections::HashMap;
@@ -21,17 +21,21 @@ use tokio_util::sync::CancellationToken;
 
 /// How often the state is looked at.
 const EVERY: Duration = Duration::from_millis(250);
-/// Numbers that may have been given after the last checkpoint and lost: skipped, so that none is given
-/// twice. Joins reach some ten thousands a second, checkpoints come each second.
-const ARRIVAL_GAP: i64 = 200_000;
+/// Numbers that may have been given and lost within a second of the rush: skipped, so that none is given
+/// twice. Joins reach some ten thousands a second.
+const RUSH_GAP: i64 = 200_000;
+/// The rush: so long around the moments at which many join.
+const RUSH_MS: i64 = 5_000;
+/// At other times as many as were ever given between two checkpoints, twice, and this.
+const GAP_LEAST: i64 = 256;
+/// Places that are put back in one call: the store does nothing else for some milliseconds.
+const RESTORE_MAX: usize = 4_096;
 /// Ended holds are remembered by a rebuild for so long after they were made: a request may be repeated.
 const TOMB_TTL_MS: i64 = 86_400_000;
 /// Most ended holds that a rebuild remembers, the newest: it must be quick, and old requests don't come back.
 const TOMBS_MAX: i64 = 50_000;
 /// A staged state that nobody puts in place goes away: far longer than a rebuild takes.
 const STAGING_TTL_MS: i64 = 600_000;
-/// Places that may have been served after the last checkpoint and lost: a place once reached stays reached.
-const SERVING_GAP_S: i64 = 2;
 
 /// Guards until stopped.
 pub(super) async fn guard(backend: &Arc<Backend>, id: PerformanceId, stop: &CancellationToken) {
@@ -66,6 +70,13 @@ async fn guard_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
         && lineage.as_ref() == Some(&run.lineage)
     {
         refresh_settings(backend, &sale).await?;
+        // The numbers may be on another server than the seats, and lost alone.
+        if backend.seats.lobby(&sale.keys).await?.is_none() {
+            let mut alone = backend.pg.begin().await?;
+            if catalog::build_alone(&mut *alone, id).await? {
+                open_queue(backend, &sale, false).await?;
+            }
+        }
         return Ok(());
     }
     // Whoever builds the seats now, here or in another process, does so alone: two would undo each other.
@@ -102,7 +113,7 @@ pub(crate) async fn bring_to_rest(backend: &Arc<Backend>, sale: &Sale) -> Result
 /// than those that are there change nothing.
 pub(crate) async fn refresh_settings(backend: &Backend, sale: &Sale) -> Result<bool> {
     let row = &sale.row;
-    let times = (row.opens, row.closes);
+    let times = (row.registers, row.opens, row.closes);
     backend.seats.put_settings(&sale.keys, row.epoch, row.settings_version, &settings(sale), times).await
 }
 
@@ -148,15 +159,14 @@ pub(crate) async fn put_in_place(
     let owning = orders::owning(&backend.pg, id).await?;
     let visits = queue::admissions(&backend.pg, id, backend.seats.time(&sale.keys).await?).await?;
     let queued = queue::read(&backend.pg, id).await?;
-    let lost = backend.seats.lobby(&sale.keys).await?.is_none();
-    let next = if queued.joined > 0 && lost { queued.joined + ARRIVAL_GAP } else { queued.joined };
-    backend.seats.queue_init(&sale.keys, sale.row.opens, sale.row.closes, next, queued.lobby).await?;
+    // The first time nobody can have been given a number.
+    open_queue(backend, &sale, epoch <= 1).await?;
     let kept = allocations::kept(&backend.pg, id).await?;
     let bytes = seat_bytes(&sale, &catalog::blocked(&backend.pg, id).await?, &kept, &owning)?;
     check_counts(&sale, &bytes, &owning)?;
     let now = backend.seats.time(&sale.keys).await?;
     let ended = orders::ended_since(&backend.pg, id, now.plus(-TOMB_TTL_MS), TOMBS_MAX).await?;
-    let built = Built { bytes: &bytes, owning: &owning, ended: &ended, visits: &visits, serving: queued.serving };
+    let built = Built { bytes: &bytes, owning: &owning, ended: &ended, visits: &visits, queued: &queued };
     stage(backend, &sale, run, &built).await?;
     match backend.seats.swap(&sale.keys, epoch, bytes.len(), written).await?.as_str() {
         "ok" => {
@@ -166,6 +176,43 @@ pub(crate) async fn put_in_place(
         "newer" => Ok(()),
         other => Err(Error::Broken(format!("the rebuilt state of {id} was not accepted: {other}"))),
     }
+}
+
+/// Puts the numbers of a queue right in this run of the store, and opens it; nothing where it is open.
+async fn open_queue(backend: &Backend, sale: &Sale, first_time: bool) -> Result<()> {
+    if backend.seats.lobby(&sale.keys).await?.is_some() {
+        return Ok(());
+    }
+    let queued = queue::read(&backend.pg, sale.id()).await?;
+    let mut next = 0;
+    while let Some(row) = queue::arrivals_from(&backend.pg, sale.id(), next).await? {
+        for (at, part) in row.accounts.chunks(RESTORE_MAX * ARRIVAL_BYTES).enumerate() {
+            let first = row.first + i64::try_from(at * RESTORE_MAX).unwrap_or(0);
+            let first = u32::try_from(first).map_err(|e| Error::Broken(format!("an arrival number: {e}")))?;
+            if !backend.seats.queue_restore(&sale.keys, first, part).await? {
+                return Ok(());
+            }
+        }
+        next = row.first + i64::try_from(row.accounts.len() / ARRIVAL_BYTES).unwrap_or(0);
+    }
+    let now = backend.seats.time(&sale.keys).await?;
+    let gap = if first_time { 0 } else { arrival_gap(&sale.row, queued.joined_step, now) };
+    let start = QueueStart {
+        registers: sale.row.registers,
+        opens: sale.row.opens,
+        closes: sale.row.closes,
+        mode: sale.row.mode,
+        next: next.max(queued.joined) + gap,
+        lobby: queued.lobby,
+        holes: gap > 0,
+    };
+    backend.seats.queue_init(&sale.keys, &start).await
+}
+
+/// How many numbers may have been given since they were last written down.
+fn arrival_gap(row: &catalog::PerformanceRow, steepest: i64, now: Millis) -> i64 {
+    let rush = [row.registers, row.opens].iter().any(|at| (now.0 - at.0).abs() <= RUSH_MS);
+    if rush { RUSH_GAP } else { (2 * steepest + GAP_LEAST).min(RUSH_GAP) }
 }
 
 /// The bytes that the rows of Postgres come to.
@@ -245,7 +292,7 @@ struct Built<'a> {
     /// Orders that are over: the key of an ended hold must not come alive again.
     ended: &'a [EndedRow],
     visits: &'a [AdmissionRow],
-    serving: i64,
+    queued: &'a QueueRow,
 }
 
 async fn stage(backend: &Arc<Backend>, sale: &Sale, run: &StoreRun, built: &Built<'_>) -> Result<()> {
@@ -258,9 +305,9 @@ async fn stage(backend: &Arc<Backend>, sale: &Sale, run: &StoreRun, built: &Buil
     pipe.set(seats, built.bytes).ignore();
     pipe.hset_multiple(meta, &settings(sale)).ignore();
     pipe.hset(meta, "settings", sale.row.settings_version).ignore();
-    let gap = i64::from(sale.row.release_per_min) * SERVING_GAP_S / 60;
-    let serving = if built.serving > 0 { built.serving + gap } else { 0 };
-    pipe.hset(meta, "serving", serving).ignore();
+    // Written down before it was shown: nothing that a fan saw is taken back, and nothing is added.
+    pipe.hset(meta, "serving", built.queued.serving).ignore();
+    pipe.hset(meta, "control", &built.queued.control).hset(meta, "window", &built.queued.window).ignore();
     pipe.hset(meta, "run", &run.run).hset(meta, "lineage", &run.lineage).ignore();
     stage_holds(&mut pipe, [owner, holds, expiry, held_by], built.owning);
     for visit in built.visits {

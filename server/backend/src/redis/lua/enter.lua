@@ -1,5 +1,5 @@
 -- Exchanges a queue ticket for a pass: the shopper's visit starts.
--- ARGV 2 account, 3 nonce of the new pass, 4 length of a visit in ms, 5 arrival number
+-- ARGV 2 account, 3 nonce of the new pass, 4 length of a visit in ms
 -- Result {'ok', expires} {'rebuilding'|'paused'|'full'|'sale_closed'}
 -- Atomic, because counting the shoppers and adding one must be one step, or the house overfills.
 -- A lost reply is repeated by its nonce; another nonce of the same account takes the visit over.
@@ -18,9 +18,13 @@ if visit then
   return { 'ok', tonumber(visit) }
 end
 if meta[4] == '1' then return { 'paused' } end
-if redis.call('ZCARD', SHOPPERS) >= tonumber(meta[3]) then return { 'full' } end
+if redis.call('ZCARD', SHOPPERS) >= tonumber(meta[3]) then
+  redis.call('HINCRBY', META, 'full', 1)
+  return { 'full' }
+end
 local expires = now + tonumber(ARGV[4])
 redis.call('ZADD', SHOPPERS, expires, account)
 redis.call('HSET', ENTERED, account, nonce)
+redis.call('HINCRBY', META, 'entered', 1)
 redis.call('XADD', LOG, '*', 't', 'enter', 'a', account, 'n', nonce, 'c', now, 'x', expires, 'e', '', 'd', '')
 return { 'ok', expires }

@@ -4,10 +4,12 @@ use super::{
     AttemptRow, Both, HoldCall, OrderEvent, Rows, SeatMend, SeatNo, SeatState, Step, attempts, catalog, orders, read,
     read_log,
 };
+use crate::redis::QueueStart;
 use crate::simulation::sale::ALLOCATION;
 use crate::work::{guardian, sweeper, writer};
 use domain::live::LogPosition;
 use domain::order::AttemptStatus;
+use domain::queue::Mode;
 use domain::{AttemptId, Millis, OrderId};
 use std::time::Duration;
 
@@ -64,7 +66,9 @@ impl Both {
             Step::Written(position) => {
                 format!("{:?}", seats.written(keys, epoch, &position.to_string()).await.unwrap())
             }
-            Step::Serve(term, places) => format!("{:?}", seats.serve(keys, epoch, *term, *places).await.unwrap()),
+            Step::Serve(term, places) => {
+                format!("{:?}", seats.serve(keys, epoch, *term, *places, (0, "", None)).await.unwrap())
+            }
             Step::Snapshot => {
                 let read = seats.snapshot(keys, epoch).await.unwrap();
                 format!("{:?}", read.map(|read| (read.bytes, read.at)))
@@ -129,8 +133,18 @@ impl Both {
                 ];
                 let queue = keys.queue()[1].clone();
                 let () = redis::cmd("DEL").arg(queue).query_async(&mut seats.connection()).await.unwrap();
-                let times = (Millis(settings.opens), Millis(settings.closes));
-                seats.queue_init(keys, times.0, times.1, 0, None).await.unwrap();
+                let (opens, closes) = (Millis(settings.opens), Millis(settings.closes));
+                let start = QueueStart {
+                    registers: Millis(0),
+                    opens,
+                    closes,
+                    mode: Mode::Queue,
+                    next: 0,
+                    lobby: None,
+                    holes: false,
+                };
+                seats.queue_init(keys, &start).await.unwrap();
+                let times = (Millis(0), opens, closes);
                 seats.put_settings(keys, epoch, settings.version, &fields, times).await.unwrap().to_string()
             }
             _ => unreachable!("only corrections come here"),

@@ -1,0 +1,106 @@
+//! What is published about a draw: its facts, and the list of arrivals.
+
+use crate::backend::Backend;
+use crate::error::{Error, Result, not_found};
+use crate::postgres::{draws, queue as rows};
+use crate::redis::ARRIVAL_BYTES;
+use domain::queue::facts::{BeaconRound, DrawFacts, ENTRY_BYTES, entry, list_digest};
+use domain::{AccountId, Millis, PerformanceId};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+impl Backend {
+    /// Everything that is published about a performance's draw.
+    ///
+    /// # Errors
+    /// `not_found`.
+    pub async fn draw_facts(self: &Arc<Self>, id: PerformanceId) -> Result<DrawFacts> {
+        match draws::facts(&self.pg, id).await? {
+            Some(facts) => Ok(facts),
+            None => not_found("performance"),
+        }
+    }
+
+    /// The published list of arrivals: 16 bytes for each number, in order.
+    ///
+    /// # Errors
+    /// `not_found` before it is published.
+    pub async fn arrival_list(self: &Arc<Self>, id: PerformanceId) -> Result<ArrivalList> {
+        let facts = self.draw_facts(id).await?;
+        let (Some(digest), Some(lobby)) = (facts.list, facts.lobby) else { return not_found("list") };
+        let path = self.config.data_dir.join("lists").join(format!("{digest}.bin"));
+        if let Ok(bytes) = tokio::fs::read(&path).await
+            && hex::encode(list_digest(&bytes)) == digest
+        {
+            return Ok(ArrivalList { digest, bytes });
+        }
+        let bytes = self.written_list(id, lobby).await?;
+        if hex::encode(list_digest(&bytes)) != digest {
+            return Err(Error::Broken(format!("the arrivals of {id} differ from the published digest")));
+        }
+        keep(path, &bytes).await;
+        Ok(ArrivalList { digest, bytes })
+    }
+
+    /// The list of the first `lobby` arrivals, as it is written down.
+    pub(crate) async fn written_list(&self, id: PerformanceId, lobby: u32) -> Result<Vec<u8>> {
+        let size = lobby as usize * ENTRY_BYTES;
+        let mut list = Vec::with_capacity(size);
+        let mut next = 0;
+        while list.len() < size {
+            let Some(row) = rows::arrivals_from(&self.pg, id, next).await? else { break };
+            if row.first != next {
+                return Err(Error::Broken(format!("the arrivals of {id} from {next} on are not written")));
+            }
+            next += i64::try_from(row.accounts.len() / ARRIVAL_BYTES).unwrap_or(i64::MAX);
+            let left = (size - list.len()) / ENTRY_BYTES;
+            let entries = tokio::task::spawn_blocking(move || entries(id, &row.accounts, left))
+                .await
+                .map_err(|e| Error::Broken(format!("hashing the arrivals ended early: {e}")))?;
+            list.extend(entries);
+        }
+        if list.len() == size {
+            Ok(list)
+        } else {
+            Err(Error::Broken(format!("{} of {lobby} arrivals of {id} are written", list.len() / ENTRY_BYTES)))
+        }
+    }
+
+    /// The round of public randomness for an opening, where a beacon is configured.
+    pub(crate) fn name_round(&self, opens: Millis) -> Option<BeaconRound> {
+        self.beacon.as_ref().map(|beacon| beacon.round_at(opens.plus(self.config.queue.beacon_delay_ms)))
+    }
+}
+
+/// The published list of arrivals.
+#[derive(Clone, Debug)]
+pub struct ArrivalList {
+    /// SHA-256 of the bytes, hexadecimal.
+    pub digest: String,
+    /// 16 bytes for each number.
+    pub bytes: Vec<u8>,
+}
+
+/// The published entries of a stretch of accounts, at most so many.
+fn entries(id: PerformanceId, accounts: &[u8], most: usize) -> Vec<u8> {
+    let entry_of = |account: &[u8]| {
+        let bytes: [u8; ARRIVAL_BYTES] = account.try_into().unwrap_or_default();
+        // A number that was never given.
+        if bytes == [0; ARRIVAL_BYTES] { [0; ENTRY_BYTES] } else { entry(id, AccountId(uuid::Uuid::from_bytes(bytes))) }
+    };
+    accounts.chunks_exact(ARRIVAL_BYTES).take(most).flat_map(entry_of).collect()
+}
+
+/// Keeps a list for the next who asks. Where that fails it is made again.
+async fn keep(path: PathBuf, bytes: &[u8]) {
+    let Some(folder) = path.parent() else { return };
+    let staged = path.with_extension(format!("{}.part", uuid::Uuid::new_v4().simple()));
+    let written = async {
+        tokio::fs::create_dir_all(folder).await?;
+        tokio::fs::write(&staged, bytes).await?;
+        tokio::fs::rename(&staged, &path).await
+    };
+    if let Err(error) = written.await {
+        tracing::debug!(%error, "a list of arrivals was not kept");
+    }
+}
