@@ -8,10 +8,11 @@ use leptos_i18n_parser::parse_locales::{
 use std::{env, error::Error, fs, path::PathBuf};
 
 /// One file of each language per part of the interface.
-const NAMESPACES: [&str; 13] = [
+const NAMESPACES: [&str; 14] = [
     "account",
     "common",
     "desk",
+    "draw",
     "errors",
     "event",
     "home",

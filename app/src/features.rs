@@ -2,6 +2,7 @@
 //! belongs to `domain`.
 
 pub mod account;
+pub mod draw;
 pub mod event;
 pub mod home;
 pub mod orders;

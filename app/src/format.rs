@@ -131,6 +131,54 @@ pub fn zoned_moment(lang: Locale, time: &ZonedTime) -> String {
     format!("{}{comma}{}", moment(lang, time), time.zone)
 }
 
+/// The time of day to the second with its distance from UTC: `20:00:07 (UTC+1)`.
+pub fn exact_clock(lang: Locale, time: &ZonedTime) -> String {
+    let (open, close) = if lang == Locale::en { (" (", ")") } else { ("（", "）") };
+    let second = time.at.0.div_euclid(1_000).rem_euclid(60);
+    format!("{}:{second:02}{open}{}{close}", clock_time(time), utc_offset(time.offset_min))
+}
+
+/// A moment on the clock of `near`, with that clock's distance from UTC: for moments that come without
+/// their own. Where the zone's clocks were set between the two it is the same instant, told an hour off the
+/// wall; the distance that is shown beside it keeps it true.
+pub fn beside(at: Millis, near: &ZonedTime) -> ZonedTime {
+    const DAY_MIN: i64 = 24 * 60;
+    let minutes = at.0.div_euclid(60_000).saturating_add(i64::from(near.offset_min));
+    let (days, minute) = (minutes.div_euclid(DAY_MIN), minutes.rem_euclid(DAY_MIN));
+    let (year, month, day) = civil(days);
+    ZonedTime {
+        at,
+        zone: near.zone.clone(),
+        year: i16::try_from(year).unwrap_or(i16::MAX),
+        month,
+        day,
+        hour: small(minute / 60),
+        minute: small(minute % 60),
+        // The first of January 1970 was a Thursday.
+        weekday: small((days + 3).rem_euclid(7) + 1),
+        offset_min: near.offset_min,
+    }
+}
+
+/// Year, month and day of a number of days since 1970, by the Gregorian calendar. Counted from the first
+/// of March, so that the leap day is the last of its year, in eras of 400 years.
+fn civil(days: i64) -> (i64, u8, u8) {
+    const ERA_DAYS: i64 = 146_097;
+    let from_march = days + 719_468;
+    let (era, of_era) = (from_march.div_euclid(ERA_DAYS), from_march.rem_euclid(ERA_DAYS));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let march_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    (era * 400 + year + i64::from(month <= 2), small(month), small(day))
+}
+
+/// A part of a date or a time, which is small by its nature.
+fn small(part: i64) -> u8 {
+    u8::try_from(part).unwrap_or(0)
+}
+
 fn utc_offset(minutes: i32) -> String {
     let sign = if minutes < 0 { MINUS } else { '+' };
     let (hours, rest) = (minutes.unsigned_abs() / 60, minutes.unsigned_abs() % 60);
@@ -240,6 +288,19 @@ mod tests {
         let newfoundland = ZonedTime { offset_min: -210, ..evening() };
         assert!(moment(Locale::en, &newfoundland).ends_with("(UTC\u{2212}3:30)"));
         assert!(machine_time(&newfoundland).ends_with("-03:30"));
+    }
+
+    #[test]
+    fn a_moment_beside_another_is_on_its_clock() {
+        let near = evening();
+        assert_eq!(beside(near.at, &near), near);
+        let leap = beside(Millis(1_709_164_799_000), &ZonedTime { offset_min: 0, ..evening() });
+        assert_eq!(date_time(Locale::en, &leap), "Wed, 28 Feb 2024, 23:59");
+        let next = beside(Millis(1_709_164_801_000), &leap);
+        assert_eq!(exact(Locale::en, &next), "Thu, 29 Feb 2024, 00:00:01 (UTC)");
+        let new_year = beside(Millis(0), &ZonedTime { offset_min: -210, ..evening() });
+        assert_eq!(date_time(Locale::en, &new_year), "Wed, 31 Dec 1969, 20:30");
+        assert_eq!(exact_clock(Locale::zh, &next), "00:00:01（UTC）");
     }
 
     #[test]

@@ -18,6 +18,9 @@ pub mod clock;
 pub mod components;
 #[cfg(feature = "ssr")]
 pub mod context;
+#[cfg(feature = "ssr")]
+pub mod document;
+mod door;
 pub mod error;
 pub mod features;
 pub mod format;
@@ -29,51 +32,37 @@ pub mod session;
 
 include!(concat!(env!("OUT_DIR"), "/i18n.rs"));
 
+#[cfg(feature = "ssr")]
+pub use document::shell;
+pub use door::DoorApp;
+
 use components::chrome::{Footer, Header};
-use features::{account, event, home, orders, organizer, queue, seats};
+use features::{account, draw, event, home, orders, organizer, queue, seats};
 use i18n::I18nContextProvider;
 use leptos::prelude::*;
-use leptos_meta::{HashedStylesheet, Link, MetaTags, provide_meta_context};
+use leptos_meta::{Link, provide_meta_context};
 use leptos_router::{
     SsrMode,
     components::{FlatRoutes, Route, Router},
     path,
 };
 
-/// The document around [`App`], as the server sends it.
-pub fn shell(options: LeptosOptions) -> impl IntoView {
-    view! {
-        <!DOCTYPE html>
-        <html>
-            <head>
-                <meta charset="utf-8"/>
-                <meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover"/>
-                <meta name="theme-color" content="#f7f3ea" media="(prefers-color-scheme: light)"/>
-                <meta name="theme-color" content="#100e13" media="(prefers-color-scheme: dark)"/>
-                <AutoReload options=options.clone()/>
-                <HashedStylesheet options=options.clone()/>
-                <HydrationScripts options/>
-                <MetaTags/>
-            </head>
-            <body>
-                <App/>
-            </body>
-        </html>
-    }
-    .into_any()
-}
-
 /// The whole interface. Does no input or output by itself: the server also runs it once, without a
 /// request, to list its routes.
 #[component]
 pub fn App() -> impl IntoView {
+    interface(|| view! { <Page/> }.into_any())
+}
+
+/// What all pages need around them.
+fn interface(page: fn() -> AnyView) -> AnyView {
     provide_meta_context();
     view! {
         <Link rel="icon" type_="image/svg+xml" href="/favicon.svg"/>
         <Link rel="manifest" href="/site.webmanifest"/>
         <Link rel="preload" as_="font" type_="font/woff2" href="/fonts/archivo-latin.woff2" crossorigin="anonymous"/>
         <I18nContextProvider enable_cookie=false ssr_lang_header_getter=lang::preferred()>
-            <Page/>
+            {page()}
         </I18nContextProvider>
     }
     .into_any()
@@ -91,6 +80,7 @@ fn Page() -> impl IntoView {
                     <Route path=path!("/") view=home::HomePage ssr=SsrMode::Async/>
                     <Route path=path!("/events/:slug") view=event::EventPage ssr=SsrMode::Async/>
                     <Route path=path!("/performances/:id/queue") view=queue::QueuePage ssr=SsrMode::Async/>
+                    <Route path=path!("/performances/:id/draw") view=draw::DrawPage ssr=SsrMode::Async/>
                     <Route path=path!("/performances/:id/seats") view=seats::SeatMapPage ssr=SsrMode::Async/>
                     <Route path=path!("/performances/:id/list") view=seats::SeatListPage ssr=SsrMode::Async/>
                     <Route path=path!("/orders") view=orders::OrdersPage ssr=SsrMode::Async/>

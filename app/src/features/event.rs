@@ -15,8 +15,9 @@ use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use domain::{
+    ZonedTime,
     catalog::{EventView, PerformanceRow},
-    queue::Phase,
+    queue::{Mode, Phase},
 };
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
@@ -88,6 +89,8 @@ fn Evening(row: PerformanceRow, accent: bool) -> impl IntoView {
     let (date, month, weekday) = format::day_parts(lang, &row.starts);
     let ahead = matches!(row.phase, Phase::Announced | Phase::Lobby);
     let (id, opens, phase) = (row.id.to_string(), row.opens.clone(), row.phase);
+    let lottery = row.mode == Mode::Lottery;
+    let registers = row.registers.clone().filter(|_| phase == Phase::Announced);
     let from = row.from_price.map(|price| td_string!(lang, event.from, price = format::money(lang, price)).to_string());
     let (venue, city, starts, seats) = (row.venue.clone(), row.city.clone(), row.starts.clone(), seats_text(&row));
     view! {
@@ -104,22 +107,40 @@ fn Evening(row: PerformanceRow, accent: bool) -> impl IntoView {
                     <span>{format::venue_clock(lang, &starts)}</span>
                     {from.map(|from| view! { <span>{from}</span> })}
                     <span>{seats}</span>
+                    {lottery.then(|| view! { <span data-testid="lottery">{td_string!(lang, event.lottery)}</span> })}
                 </p>
                 <PhaseLabel phase/>
             </div>
             <div class="evening-step">
                 <Step row accent/>
             </div>
-            {ahead.then(|| view! {
-                <div class="evening-opens">
-                    <p>
-                        {td_string!(lang, event.opens)}
-                        " "
-                        <time datetime=format::machine_time(&opens)>{format::moment(lang, &opens)}</time>
-                    </p>
-                    <Countdown until=opens.at/>
-                </div>
+            {ahead.then(|| view! { <Opens registers opens lottery/> })}
+        </div>
+    }
+    .into_any()
+}
+
+/// What comes next, with the time until then: that places are given, or that the sale opens.
+#[component]
+fn Opens(registers: Option<ZonedTime>, opens: ZonedTime, lottery: bool) -> impl IntoView {
+    let lang = lang();
+    let until = registers.as_ref().map_or(opens.at, |registers| registers.at);
+    let text = if lottery { td_string!(lang, event.draws) } else { td_string!(lang, event.opens) };
+    view! {
+        <div class="evening-opens">
+            {registers.map(|registers| view! {
+                <p data-testid="registers">
+                    {td_string!(lang, event.registers)}
+                    " "
+                    <time datetime=format::machine_time(&registers)>{format::moment(lang, &registers)}</time>
+                </p>
             })}
+            <p>
+                {text}
+                " "
+                <time datetime=format::machine_time(&opens)>{format::moment(lang, &opens)}</time>
+            </p>
+            <Countdown until/>
         </div>
     }
     .into_any()
@@ -137,11 +158,13 @@ fn seats_text(row: &PerformanceRow) -> String {
 #[component]
 fn Step(row: PerformanceRow, accent: bool) -> impl IntoView {
     let lang = lang();
-    let text = match row.phase {
-        Phase::Ended => return view! { <p class="quiet">{td_string!(lang, event.ended)}</p> }.into_any(),
-        Phase::Announced => td_string!(lang, event.look_in),
-        Phase::Lobby => td_string!(lang, event.join),
-        Phase::Open | Phase::Paused => td_string!(lang, event.get_tickets),
+    let text = match (row.phase, row.mode) {
+        (Phase::Ended, _) => return view! { <p class="quiet">{td_string!(lang, event.ended)}</p> }.into_any(),
+        (Phase::Announced, _) => td_string!(lang, event.look_in),
+        (Phase::Lobby, Mode::Queue) => td_string!(lang, event.join),
+        (Phase::Lobby, Mode::Lottery) => td_string!(lang, event.register),
+        (Phase::Open | Phase::Paused, Mode::Queue) => td_string!(lang, event.get_tickets),
+        (Phase::Open | Phase::Paused, Mode::Lottery) => td_string!(lang, event.see_turn),
     };
     let class = if accent { "button button-accent" } else { "button" };
     view! {

@@ -12,7 +12,10 @@ use crate::components::{
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
-use domain::{catalog::EventCard, queue::Phase};
+use domain::{
+    catalog::EventCard,
+    queue::{Mode, Phase},
+};
 use leptos::{either::Either, prelude::*};
 
 /// All events, the next one large.
@@ -72,10 +75,14 @@ fn address(card: &EventCard) -> String {
 fn Lead(card: EventCard) -> impl IntoView {
     let lang = lang();
     let href = address(&card);
-    let action = match card.phase {
-        Phase::Open | Phase::Paused => td_string!(lang, home.get_tickets),
-        Phase::Lobby => td_string!(lang, home.join),
-        Phase::Announced | Phase::Ended => td_string!(lang, home.look),
+    let action = match (card.phase, card.mode) {
+        (Phase::Open | Phase::Paused, Mode::Queue) => td_string!(lang, home.get_tickets),
+        (Phase::Lobby, Mode::Queue) => td_string!(lang, home.join),
+        (Phase::Lobby, Mode::Lottery) => td_string!(lang, home.register),
+        // After its opening a lottery is for those who registered.
+        (Phase::Open | Phase::Paused, Mode::Lottery) | (Phase::Announced | Phase::Ended, _) => {
+            td_string!(lang, home.look)
+        }
     };
     view! {
         <section class="lead">
@@ -118,11 +125,14 @@ fn CardFacts(card: EventCard) -> impl IntoView {
     let place = format!("{}, {}", card.venue, card.city);
     let opens = matches!(card.phase, Phase::Announced | Phase::Lobby)
         .then(|| td_string!(lang, home.opens, moment = format::moment(lang, &card.opens)));
+    let registers = card.registers.as_ref().filter(|_| card.phase == Phase::Announced);
+    let registers = registers.map(|at| td_string!(lang, home.registers, moment = format::moment(lang, at)));
     view! {
         <p class="facts">
             <time datetime=format::machine_time(&card.starts)>{format::date_time(lang, &card.starts)}</time>
             <span>{place}</span>
             {card.from_price.map(|price| view! { <span>{td_string!(lang, home.from, price = format::money(lang, price))}</span> })}
+            {registers.map(|registers| view! { <span class="facts-opens">{registers}</span> })}
             {opens.map(|opens| view! { <span class="facts-opens">{opens}</span> })}
         </p>
     }

@@ -2,16 +2,24 @@
 //!
 //! The page says the truth: refreshing costs nothing and loses nothing. The place is computed here
 //! from one small object that is the same for everybody.
+//!
+//! Links out of it load whole pages (`rel="external"`): this page may come with scripts of its own, far
+//! fewer than those of the map.
 
+mod announce;
 pub mod api;
+mod call;
+mod draw;
+mod line;
 mod polling;
+mod requests;
 mod room;
 mod stages;
+mod state;
+mod steps;
+mod tries;
 
 use crate::components::missing::Failure;
-use crate::components::raw_text::Title;
-use crate::i18n::td_string;
-use crate::lang::lang;
 use crate::session::use_visitor;
 use api::RoomView;
 use leptos::prelude::*;
@@ -21,12 +29,12 @@ use room::Room;
 /// The waiting room of one performance.
 #[component]
 pub fn QueuePage() -> impl IntoView {
-    let (lang, visitor, params) = (lang(), use_visitor(), use_params_map());
+    let (visitor, params) = (use_visitor(), use_params_map());
     let id = move || params.read().get("id").unwrap_or_default();
     let view = Resource::new(move || (id(), visitor.changes()), |(id, _)| api::queue_view(id));
+    // The old room stays until a new one is there: who confirmed the address elsewhere sees no empty page.
     view! {
-        <Title text=td_string!(lang, queue.title)/>
-        <Suspense>
+        <Transition>
             {move || Suspend::new(async move {
                 match view.await {
                     Ok(view) => view! { <Room view/> }.into_any(),
@@ -36,7 +44,7 @@ pub fn QueuePage() -> impl IntoView {
                     }
                 }
             })}
-        </Suspense>
+        </Transition>
     }
     .into_any()
 }

@@ -8,6 +8,7 @@ mod board;
 #[cfg(feature = "ssr")]
 mod chart;
 mod controls;
+mod door;
 mod figures;
 mod polling;
 

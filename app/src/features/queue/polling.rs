@@ -3,56 +3,81 @@
 
 use super::{
     Guest,
-    api::{queue_enter, queue_join},
-    room::State,
+    api::queue_enter,
+    call,
+    requests::{self, ANSWER_MAX_MS, Failed, Trouble},
+    state::{Again, Pending, State},
+    tries::{Bell, JITTER, Tries, within},
 };
 use crate::alive::Alive;
 use crate::browser;
+use crate::error::AppError;
 use domain::{
     Code, PerformanceId,
-    queue::{Phase, QueueStatus, Standing},
+    queue::{Phase, QueueStatus, Standing, Supply},
 };
-use gloo_net::http::Request;
-use gloo_timers::future::TimeoutFuture;
 use leptos::{prelude::*, task::spawn_local};
-use leptos_router::{NavigateOptions, hooks::use_navigate};
 
 /// The first poll after the opening comes within this time, spread over everybody who waits.
 const OPENING_SPREAD_MS: f64 = 3_000.0;
-/// Each wait is stretched by up to this part of itself, so that polls don't fall into step.
-const JITTER: f64 = 0.3;
-/// Bounds of a wait, whatever the server says.
-const WAIT_MIN_MS: f64 = 500.0;
-const WAIT_MAX_MS: f64 = 60_000.0;
-/// The first wait after a failed request; doubles up to [`WAIT_MAX_MS`].
-const RETRY_MS: f64 = 1_000.0;
+/// Whoever waits for the registration takes a place within this time after it opens. All places have the
+/// same chance: nobody loses by coming later.
+const REGISTRATION_SPREAD_MS: f64 = 5_000.0;
+/// Bounds of the wait between two polls, whatever the server says.
+const POLL_MIN_MS: f64 = 500.0;
+const POLL_MAX_MS: f64 = 60_000.0;
+/// Bounds of one sleep of the loop.
+const SLEEP_MIN_MS: f64 = 50.0;
 /// How long a refused entry waits when the server doesn't say.
 const ENTER_AGAIN_MS: u32 = 2_000;
+/// How long after a refusal that only the reader can change.
+const REFUSED_AGAIN_MS: f64 = 60_000.0;
 
 /// Starts the loop in the browser; the server runs no effects.
 pub(super) fn start(state: State) {
-    let navigate = use_navigate();
     let alive = Alive::until_cleanup();
     // A form that took a place, or entered, says so to the page.
-    let to_map = navigate.clone();
     Effect::new(move |_| {
         if let Some(Ok(joined)) = state.join.value().get() {
             state.arrival.set(Some(joined.arrival));
         }
         if let Some(Ok(_)) = state.enter.value().get() {
-            to_map(&map_path(id(state)), NavigateOptions::default());
+            browser::go_to(&map_path(state.id()));
         }
     });
     Effect::new(move |_| {
-        let (alive, navigate) = (alive.clone(), navigate.clone());
+        let (alive, bell) = (alive.clone(), Bell::default());
+        listen(state, &bell);
         spawn_local(async move {
-            Watch { state, alive, failures: 0 }.run(navigate).await;
+            Watch::new(state, alive, bell).run().await;
         });
     });
 }
 
-fn id(state: State) -> PerformanceId {
-    state.performance.with_value(|view| view.id)
+/// Rings when a look is worthwhile: the page is seen again, comes back out of the browser's memory, or the
+/// network is there again.
+fn listen(state: State, bell: &Bell) {
+    let (shown, back, online) = (bell.clone(), bell.clone(), bell.clone());
+    let handles = [
+        window_event_listener_untyped("visibilitychange", move |_| {
+            if !document().hidden() {
+                shown.ring();
+            }
+        }),
+        window_event_listener_untyped("pageshow", move |event| {
+            // The first showing of a page is no return.
+            if js_sys::Reflect::get(&event, &"persisted".into()).is_ok_and(|kept| kept.is_truthy()) {
+                back.ring();
+            }
+        }),
+        window_event_listener_untyped("online", move |_| online.ring()),
+        window_event_listener_untyped("offline", move |_| state.trouble.set(Some(Trouble::Device))),
+    ];
+    on_cleanup(move || {
+        for handle in handles {
+            handle.remove();
+        }
+    });
 }
 
 fn map_path(performance: PerformanceId) -> String {
@@ -66,41 +91,63 @@ fn nonce_key(performance: PerformanceId) -> String {
 struct Watch {
     state: State,
     alive: Alive,
-    failures: u32,
+    bell: Bell,
+    performance: PerformanceId,
+    poll: Tries,
+    join: Tries,
+    enter: Tries,
+    /// How long after its opening this page registers: nothing, unless it waited for the opening.
+    registers_after_ms: f64,
+    /// A place whose ticket the browser lost is asked for once more, and only once.
+    asked_anew: bool,
 }
 
 impl Watch {
-    async fn run(mut self, navigate: impl Fn(&str, NavigateOptions)) {
-        let performance = id(self.state);
-        self.poll(performance).await;
-        while self.is_alive() {
-            let mut wait_ms = self.wait_ms();
-            if self.state.guest == Guest::Ready {
-                self.join(performance).await;
-                if !self.is_alive() {
+    fn new(state: State, alive: Alive, bell: Bell) -> Self {
+        let early = state.status.with_untracked(|status| status.phase == Phase::Announced);
+        Self {
+            performance: state.id(),
+            poll: Tries::default(),
+            join: Tries::default(),
+            enter: Tries::default(),
+            registers_after_ms: if early { REGISTRATION_SPREAD_MS * browser::spread() } else { 0.0 },
+            asked_anew: false,
+            state,
+            alive,
+            bell,
+        }
+    }
+
+    async fn run(mut self) {
+        while self.alive.get() {
+            if self.poll.is_due(browser::monotonic_ms()) {
+                self.look().await;
+            }
+            if self.alive.get() && self.state.guest == Guest::Ready {
+                self.take_place().await;
+                if self.alive.get() && self.go_in().await {
                     return;
                 }
-                if let Some(Standing::Turn { .. }) = self.standing() {
-                    match self.enter(performance).await {
-                        Ok(()) => {
-                            if self.is_alive() {
-                                navigate(&map_path(performance), NavigateOptions::default());
-                            }
-                            return;
-                        }
-                        Err(again_ms) => wait_ms = f64::from(again_ms) * (1.0 + JITTER * browser::spread()),
-                    }
-                }
             }
-            TimeoutFuture::new(whole(wait_ms)).await;
-            if self.is_alive() {
-                self.poll(performance).await;
+            if !self.alive.get() {
+                return;
+            }
+            if self.bell.wait(whole(self.sleep_ms())).await && self.alive.get() {
+                self.rung();
             }
         }
     }
 
-    fn is_alive(&self) -> bool {
-        self.alive.get()
+    /// Everything that may be tried is tried now.
+    fn rung(&mut self) {
+        let now = browser::monotonic_ms();
+        for tries in [&mut self.poll, &mut self.join, &mut self.enter] {
+            tries.sooner(now);
+        }
+        if self.state.guest != Guest::Ready {
+            // Somebody may have signed in, or confirmed the address, in another tab.
+            self.state.visitor.changed();
+        }
     }
 
     fn standing(&self) -> Option<Standing> {
@@ -108,96 +155,242 @@ impl Watch {
         Some(self.state.status.with_untracked(|status| status.standing(arrival)))
     }
 
-    /// How long to wait before the next poll: as the server says, but at the opening everybody comes
-    /// within a few seconds and not all at once.
-    fn wait_ms(&self) -> f64 {
-        if self.failures > 0 {
-            let wait = RETRY_MS * f64::from(1u32 << self.failures.min(6)) / 2.0;
-            return wait.min(WAIT_MAX_MS) * (0.5 + browser::spread());
+    /// How long nothing has to be done.
+    fn sleep_ms(&self) -> f64 {
+        let now = browser::monotonic_ms();
+        let mut sleep = self.poll.left_ms(now);
+        if self.state.guest == Guest::Ready {
+            if let Some(opens) = self.registration_ms() {
+                sleep = sleep.min(self.join.left_ms(now).max(opens));
+            }
+            if self.may_go_in() {
+                sleep = sleep.min(self.enter.left_ms(now));
+            }
         }
-        let (refresh_ms, phase, opens_at) =
-            self.state.status.with_untracked(|status| (status.refresh_ms, status.phase, status.opens_at));
-        let usual = (f64::from(refresh_ms) * (1.0 + JITTER * browser::spread())).clamp(WAIT_MIN_MS, WAIT_MAX_MS);
-        let to_opening = self.state.clock.exact().map(|now| opens_at.0 - now.0).and_then(|ms| u32::try_from(ms).ok());
-        match (phase, to_opening) {
-            (Phase::Announced | Phase::Lobby, Some(left)) if f64::from(left) < usual => {
-                f64::from(left) + OPENING_SPREAD_MS * browser::spread()
+        sleep.clamp(SLEEP_MIN_MS, POLL_MAX_MS)
+    }
+
+    /// How long until a place can be taken; `None` where there is one, or can't be.
+    fn registration_ms(&self) -> Option<f64> {
+        if self.state.arrival.get_untracked().is_some() {
+            return None;
+        }
+        let now = self.state.clock.exact();
+        self.state.status.with_untracked(|status| match status.phase {
+            Phase::Ended => None,
+            // In a lottery, too: nobody registers later, but another device may have taken the place.
+            Phase::Open | Phase::Paused => Some(0.0),
+            // The phase comes with the poll, the moment by the clock: whichever is first.
+            phase @ (Phase::Announced | Phase::Lobby) => match now {
+                Some(now) => Some(whole_ms(now.until(status.registers_at.min(status.opens_at))) + self.late_ms(status)),
+                None if phase == Phase::Lobby => Some(0.0),
+                None => None,
+            },
+        })
+    }
+
+    /// What is left of the time by which this page comes after the opening of the registration.
+    fn late_ms(&self, status: &QueueStatus) -> f64 {
+        let past = self.state.clock.exact().map_or(0, |now| status.registers_at.until(now));
+        (self.registers_after_ms - whole_ms(past)).max(0.0)
+    }
+
+    fn may_go_in(&self) -> bool {
+        // In a house that is sold out there is nothing to go in for, but by one's own wish.
+        self.state.status.with_untracked(|status| status.supply != Supply::SoldOut)
+            && matches!(self.standing(), Some(Standing::Turn { .. }))
+    }
+
+    /// How long until the next poll: as the server says, but at the opening everybody comes within a few
+    /// seconds and not all at once.
+    fn poll_ms(&self) -> f64 {
+        let arrival = self.state.arrival.get_untracked();
+        let (refresh_ms, phase, next) = self.state.status.with_untracked(|status| {
+            let next = if status.phase == Phase::Announced { status.registers_at } else { status.opens_at };
+            (status.refresh_ms_of(arrival), status.phase, next)
+        });
+        let usual = (f64::from(refresh_ms) * (1.0 + JITTER * browser::spread())).clamp(POLL_MIN_MS, POLL_MAX_MS);
+        let left = self.state.clock.exact().map(|now| whole_ms(now.until(next)));
+        match (phase, left) {
+            (Phase::Announced | Phase::Lobby, Some(left)) if left > 0.0 && left < usual => {
+                // The larger the crowd, the longer the time over which it comes.
+                left + OPENING_SPREAD_MS.max(f64::from(refresh_ms)) * browser::spread()
             }
             _ => usual,
         }
     }
 
-    async fn poll(&mut self, performance: PerformanceId) {
+    /// Polls once.
+    async fn look(&mut self) {
         let sent_ms = browser::monotonic_ms();
-        let answer = async {
-            let response = Request::get(&format!("/api/performances/{performance}/queue/status")).send().await.ok()?;
-            if response.ok() { response.json::<QueueStatus>().await.ok() } else { None }
-        }
-        .await;
-        if !self.is_alive() {
+        let answer = requests::status(self.performance).await;
+        if !self.alive.get() {
             return;
         }
+        let now_ms = browser::monotonic_ms();
         match answer {
-            Some(status) => {
-                self.failures = 0;
-                self.state.clock.observe(status.now, sent_ms, browser::monotonic_ms());
+            Ok(status) => {
+                self.state.clock.observe(status.now, sent_ms, now_ms);
                 // An answer from a cache may be older than what is shown: time doesn't run backwards.
                 if self.state.status.with_untracked(|shown| shown.now <= status.now) {
                     self.state.status.set(status);
                 }
-                self.state.offline.set(false);
+                if let Some(now) = self.state.clock.exact() {
+                    self.state.heard.set(now);
+                }
+                self.state.trouble.set(None);
+                let wait_ms = self.poll_ms();
+                self.poll.succeeded(now_ms + wait_ms);
             }
-            None => {
-                self.failures = self.failures.saturating_add(1);
-                self.state.offline.set(true);
+            Err(failed) => {
+                self.poll.failed(now_ms, failed.told_ms, browser::spread());
+                self.state.trouble.set(Some(failed.trouble));
             }
         }
     }
 
     /// Takes a place once there can be one.
-    async fn join(&mut self, performance: PerformanceId) {
-        let can_join =
-            self.state.status.with_untracked(|status| !matches!(status.phase, Phase::Announced | Phase::Ended));
-        if self.state.arrival.get_untracked().is_some() || !can_join {
+    async fn take_place(&mut self) {
+        let open = self.registration_ms().is_some_and(|left| left <= 0.0);
+        if !open || !self.join.is_due(browser::monotonic_ms()) {
             return;
         }
-        let answer = queue_join(performance).await;
-        if !self.is_alive() {
+        let answer = requests::join(self.performance).await;
+        if !self.alive.get() {
             return;
         }
         match answer {
             Ok(joined) => {
+                self.state.again.set(None);
                 self.state.refusal.set(None);
                 self.state.arrival.set(Some(joined.arrival));
             }
-            Err(error) => self.state.refusal.set(Some(error)),
+            Err(failed) => self.no_place(failed),
         }
     }
 
-    /// Enters; otherwise says after how many milliseconds to try again.
-    async fn enter(&mut self, performance: PerformanceId) -> Result<(), u32> {
-        let key = nonce_key(performance);
-        let nonce = browser::kept_for_tab(&key, browser::random_uuid);
-        match queue_enter(performance, None, nonce).await {
-            Ok(_) => {
-                browser::forget_for_tab(&key);
-                Ok(())
+    fn no_place(&mut self, failed: Failed) {
+        let now = browser::monotonic_ms();
+        match failed.refusal {
+            // The two clocks differ by a moment: the page was early.
+            Some(error) if error.code() == Code::QueueClosed && self.is_before_opening() => {
+                self.join.failed(now, failed.told_ms, browser::spread());
             }
-            Err(error) => {
-                let again_ms = error.0.retry_after_ms.unwrap_or(ENTER_AGAIN_MS);
-                // Not yet, full and paused are part of waiting; anything else needs the reader.
-                let calm = matches!(error.code(), Code::NotYourTurn | Code::Paused);
-                if self.is_alive() {
-                    self.state.refusal.set((!calm).then_some(error));
+            // Asked for a place that this account never took: the page says already that it's too late.
+            Some(error) if error.code() == Code::QueueClosed && self.state.is_lottery_untracked() => {
+                self.join.never_again();
+            }
+            Some(error) if !passes(error.code()) => {
+                match error.code() {
+                    Code::AccountTooNew => self.join.never_again(),
+                    _ => self.join.wait(now, REFUSED_AGAIN_MS, browser::spread()),
                 }
-                Err(again_ms)
+                self.needs_reader(error);
+            }
+            _ => {
+                self.join.failed(now, failed.told_ms, browser::spread());
+                self.again(Pending::Join, self.join.left_ms(now));
             }
         }
     }
+
+    fn is_before_opening(&self) -> bool {
+        self.state.status.with_untracked(|status| matches!(status.phase, Phase::Announced | Phase::Lobby))
+    }
+
+    /// Enters when it is the turn: whether the page is being left for the map.
+    async fn go_in(&mut self) -> bool {
+        if !self.may_go_in() || !self.enter.is_due(browser::monotonic_ms()) {
+            return false;
+        }
+        let key = nonce_key(self.performance);
+        let nonce = browser::kept_for_tab(&key, browser::random_uuid);
+        let answer = within(ANSWER_MAX_MS, queue_enter(self.performance, None, nonce)).await;
+        if !self.alive.get() {
+            return true;
+        }
+        match answer {
+            Some(Ok(_)) => {
+                browser::forget_for_tab(&key);
+                self.state.again.set(None);
+                call::heard(self.state.call.get_untracked()).await;
+                browser::go_to(&map_path(self.performance));
+                return true;
+            }
+            Some(Err(error)) => self.not_in(error),
+            None => self.retry_door(None),
+        }
+        false
+    }
+
+    fn not_in(&mut self, error: AppError) {
+        let (now, told_ms) = (browser::monotonic_ms(), error.0.retry_after_ms);
+        let soon_ms = f64::from(told_ms.unwrap_or(ENTER_AGAIN_MS));
+        match error.code() {
+            Code::Full => {
+                self.enter.wait(now, soon_ms, browser::spread());
+                self.again(Pending::Full, self.enter.left_ms(now));
+            }
+            // Part of waiting: the page shows the same by the status.
+            Code::NotYourTurn | Code::Paused => {
+                self.enter.wait(now, soon_ms, browser::spread());
+                self.state.again.set(None);
+            }
+            Code::PassInvalid if !self.asked_anew => {
+                // The account has its place still: asked for, it comes with a fresh ticket.
+                self.asked_anew = true;
+                self.join = Tries::default();
+                self.enter.wait(now, soon_ms, browser::spread());
+                self.state.arrival.set(None);
+            }
+            code if passes(code) => self.retry_door(told_ms),
+            _ => {
+                self.enter.wait(now, REFUSED_AGAIN_MS, browser::spread());
+                self.needs_reader(error);
+            }
+        }
+    }
+
+    fn retry_door(&mut self, told_ms: Option<u32>) {
+        let now = browser::monotonic_ms();
+        self.enter.failed(now, told_ms, browser::spread());
+        self.again(Pending::Enter, self.enter.left_ms(now));
+    }
+
+    /// Says what is tried again, and when.
+    fn again(&self, what: Pending, left_ms: f64) {
+        let now = self.state.clock.exact().unwrap_or_else(|| self.state.heard.get_untracked());
+        self.state.again.set(Some(Again { what, at: now.plus(i64::from(whole(left_ms))) }));
+        self.state.refusal.set(None);
+    }
+
+    /// Shows a refusal that only the reader can change.
+    fn needs_reader(&self, error: AppError) {
+        self.state.again.set(None);
+        let signed_out = error.code() == Code::SignInRequired;
+        self.state.refusal.set(Some(error));
+        if signed_out {
+            // The sign-in ended meanwhile: the page begins anew with what has to be done first.
+            self.state.visitor.changed();
+        }
+    }
+}
+
+/// Whether a refusal passes by itself: the same call may succeed a moment later.
+fn passes(code: Code) -> bool {
+    matches!(
+        code,
+        Code::TooManyRequests | Code::Overloaded | Code::Unavailable | Code::Full | Code::Internal | Code::Paused
+    )
 }
 
 /// Milliseconds for a timer.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped into the range of the type")]
 fn whole(ms: f64) -> u32 {
-    ms.clamp(0.0, WAIT_MAX_MS * 2.0) as u32
+    ms.clamp(0.0, f64::from(u32::MAX)) as u32
+}
+
+/// Milliseconds of a difference: none for what is past, and nobody needs the last digit when it is years.
+fn whole_ms(ms: i64) -> f64 {
+    f64::from(u32::try_from(ms.max(0)).unwrap_or(u32::MAX))
 }

@@ -1,96 +1,43 @@
-//! The frame of the waiting room, and the state that its stages show.
+//! The frame of the waiting room: who plays, the present stage, what is in the way, and the voices for
+//! screen readers.
 
 use super::{
-    Guest,
-    api::{QueueEnter, QueueJoin, RoomView},
+    announce,
+    api::RoomView,
+    call::{self, Call},
+    draw::Draw,
+    line::{SoldOut, Waiting},
     polling,
-    stages::{Draw, Ended, Lobby, SignInFirst, Turn, Waiting},
+    requests::Trouble,
+    stages::{Announced, Closed, Ended, Join, Lobby, Passed, SignInFirst, Turn},
+    state::{Pending, Stage, State},
+    steps::Steps,
 };
-use crate::clock::{ServerClock, use_clock};
 use crate::components::{
     cover::CoverStrip,
-    icon::{Icon, Sign},
+    icon::Icon,
     notice::{Refused, Remark},
+    raw_text::Title,
 };
-use crate::error::AppError;
 use crate::format;
-use crate::i18n::td_string;
+use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
-use domain::{
-    catalog::PerformanceView,
-    queue::{Phase, QueueStatus, Standing},
-};
-use leptos::prelude::*;
+use domain::catalog::PerformanceView;
+use leptos::{prelude::*, task::spawn_local};
 
 /// How often a page without JavaScript loads itself anew, in seconds.
 const RELOAD_S: u32 = 10;
-
-/// What the page knows; learnt from the server-rendered data, then from polling.
-#[derive(Clone, Copy)]
-pub(super) struct State {
-    pub(super) performance: StoredValue<PerformanceView>,
-    pub(super) status: RwSignal<QueueStatus>,
-    pub(super) arrival: RwSignal<Option<u32>>,
-    /// The last poll failed: the page says so, and goes on trying.
-    pub(super) offline: RwSignal<bool>,
-    /// A refusal that needs the reader.
-    pub(super) refusal: RwSignal<Option<AppError>>,
-    pub(super) join: ServerAction<QueueJoin>,
-    pub(super) enter: ServerAction<QueueEnter>,
-    pub(super) clock: ServerClock,
-    pub(super) guest: Guest,
-}
-
-/// Which part of the page is shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    SignIn,
-    Join,
-    Lobby,
-    Waiting,
-    Turn,
-    Ended,
-}
-
-impl State {
-    /// Where this visitor stands; `None` without a place.
-    pub(super) fn standing(self) -> Option<Standing> {
-        let arrival = self.arrival.get()?;
-        Some(self.status.with(|status| status.standing(arrival)))
-    }
-
-    fn stage(self) -> Stage {
-        match self.standing() {
-            _ if self.status.with(|status| status.phase == Phase::Ended) => Stage::Ended,
-            _ if self.guest != Guest::Ready => Stage::SignIn,
-            None => Stage::Join,
-            Some(Standing::Lobby { .. }) => Stage::Lobby,
-            Some(Standing::Waiting { .. }) => Stage::Waiting,
-            Some(Standing::Turn { .. }) => Stage::Turn,
-            Some(Standing::Ended) => Stage::Ended,
-        }
-    }
-}
 
 /// The waiting room.
 #[component]
 pub(super) fn Room(view: RoomView) -> impl IntoView {
     let lang = lang();
-    let guest = Guest::of(&view);
-    let state = State {
-        performance: StoredValue::new(view.performance.clone()),
-        status: RwSignal::new(view.status),
-        arrival: RwSignal::new(view.arrival),
-        offline: RwSignal::new(false),
-        refusal: RwSignal::new(None),
-        join: ServerAction::new(),
-        enter: ServerAction::new(),
-        clock: use_clock(),
-        guest,
-    };
-    polling::start(state);
+    let nonce = StoredValue::new(view.nonce.clone());
+    let performance = view.performance.clone();
+    let state = State::new(view);
     let stage = Memo::new(move |_| state.stage());
-    let nonce = StoredValue::new(view.nonce);
+    polling::start(state);
+    let (polite, assertive) = announce::start(state, stage);
     // What a form without JavaScript was told, or what a background call needs the reader for.
     let refusal = Signal::derive(move || {
         let of_forms = || {
@@ -99,40 +46,45 @@ pub(super) fn Room(view: RoomView) -> impl IntoView {
         state.refusal.get().or_else(of_forms)
     });
     view! {
-        <section class="queue" data-testid="queue" data-stage=move || stage_name(stage.get())>
-            <Performance view=view.performance/>
+        <Title text=move || title(lang, state, stage.get())/>
+        <section class="queue" data-testid="queue" data-stage=move || stage.get().name()>
+            <Performance view=performance/>
             <div class="queue-panel">
                 <Refused error=refusal/>
                 {move || match stage.get() {
                     Stage::SignIn => view! { <SignInFirst state/> }.into_any(),
+                    Stage::Announced => view! { <Announced state/> }.into_any(),
                     Stage::Join => view! { <Join state/> }.into_any(),
+                    Stage::Closed => view! { <Closed state/> }.into_any(),
                     Stage::Lobby => view! { <Lobby state/> }.into_any(),
                     Stage::Waiting => view! { <Waiting state/> }.into_any(),
+                    Stage::SoldOut => view! { <SoldOut state nonce=nonce.get_value()/> }.into_any(),
                     Stage::Turn => view! { <Turn state nonce=nonce.get_value()/> }.into_any(),
+                    Stage::Passed => view! { <Passed state/> }.into_any(),
                     Stage::Ended => view! { <Ended state/> }.into_any(),
                 }}
-                <div aria-live="polite">
-                    {move || state.offline.get().then(|| view! {
-                        <Remark icon=Icon::Attention><p>{td_string!(lang, queue.offline)}</p></Remark>
-                    })}
-                </div>
+                <InTheWay state/>
+                <CallMe state stage/>
             </div>
+            <Steps state stage/>
             <Draw state/>
+            // The only places that speak: what is shown changes far more often than anybody wants to hear.
+            <p class="visually-hidden" role="status" data-testid="voice">{move || polite.get()}</p>
+            <p class="visually-hidden" role="alert" data-testid="voice-now">{move || assertive.get()}</p>
             <noscript inner_html=format!("<meta http-equiv=\"refresh\" content=\"{RELOAD_S}\">")></noscript>
         </section>
     }
     .into_any()
 }
 
-fn stage_name(stage: Stage) -> &'static str {
-    match stage {
-        Stage::SignIn => "sign-in",
-        Stage::Join => "join",
-        Stage::Lobby => "lobby",
-        Stage::Waiting => "waiting",
-        Stage::Turn => "turn",
-        Stage::Ended => "ended",
-    }
+/// The title, which is all that is seen of a page behind others.
+fn title(lang: Locale, state: State, stage: Stage) -> String {
+    let words = match (stage, state.ahead()) {
+        (Stage::Turn, _) => td_string!(lang, queue.title_turn).to_owned(),
+        (Stage::Waiting, Some(ahead)) => td_string!(lang, queue.title_ahead, ahead = format::number(ahead)).to_string(),
+        _ => td_string!(lang, queue.title).to_owned(),
+    };
+    format!("{words} · {}", state.performance.with_value(|view| view.artist.clone()))
 }
 
 /// What is waited for.
@@ -144,7 +96,7 @@ fn Performance(view: PerformanceView) -> impl IntoView {
             <CoverStrip cover=view.cover picture=view.picture.clone()/>
             <div>
                 <p class="overline">{td_string!(lang, queue.title)}</p>
-                <h1><a href=format!("/events/{}", view.slug)>{view.artist}</a></h1>
+                <h1><a href=format!("/events/{}", view.slug) rel="external">{view.artist}</a></h1>
                 <p class="facts">
                     <time datetime=format::machine_time(&view.starts)>{format::moment(lang, &view.starts)}</time>
                     <span>{format!("{}, {}", view.venue, view.city)}</span>
@@ -155,30 +107,103 @@ fn Performance(view: PerformanceView) -> impl IntoView {
     .into_any()
 }
 
-/// Taking a place: by itself with JavaScript, by this button without.
+/// What is in the way: what happened, since when, what is safe; and what is tried again in how long.
 #[component]
-fn Join(state: State) -> impl IntoView {
+fn InTheWay(state: State) -> impl IntoView {
     let lang = lang();
-    let performance = state.performance.with_value(|view| view.id.to_string());
-    let closed = move || state.status.with(|status| status.phase == Phase::Announced);
+    let silent_for = move || {
+        let heard = state.heard.get();
+        let since = state.clock.now().map_or(0, |now| heard.until(now) / 1_000);
+        td_string!(lang, queue.silent_for, time = format::short_clock(since)).to_string()
+    };
+    let again_in = move |at| {
+        let seconds = state.clock.now().map_or(0, |now| format::seconds_left(now, at));
+        td_string!(lang, queue.again_in, seconds = seconds.max(1)).to_string()
+    };
     view! {
-        <h2 class="queue-title">{td_string!(lang, queue.join_title)}</h2>
-        {move || if closed() {
-            view! { <p>{td_string!(lang, queue.announced)}</p> }.into_any()
-        } else {
-            let performance = performance.clone();
-            view! {
-                <p>{td_string!(lang, queue.join_text)}</p>
-                <ActionForm action=state.join>
-                    <input type="hidden" name="performance" value=performance/>
-                    <button class="button button-accent button-large" type="submit" data-testid="join">
-                        {td_string!(lang, queue.join)}
-                        <Sign icon=Icon::Arrow/>
-                    </button>
-                </ActionForm>
-            }
-            .into_any()
-        }}
+        <div class="queue-in-the-way">
+            {move || state.trouble.get().map(|trouble| view! {
+                <Remark icon=Icon::Attention>
+                    <p data-testid="offline">{trouble_text(lang, trouble)}</p>
+                    <p class="figure">{silent_for}</p>
+                    <p>{safe_text(lang, state)}</p>
+                </Remark>
+            })}
+            {move || state.again.get().filter(|_| state.trouble.get().is_none()).map(|again| view! {
+                <Remark icon=Icon::Clock>
+                    <p data-testid="again">{pending_text(lang, again.what)}</p>
+                    <p class="figure">{move || again_in(again.at)}</p>
+                </Remark>
+            })}
+        </div>
     }
     .into_any()
+}
+
+/// What keeps the page from StarArena.
+pub(super) fn trouble_text(lang: Locale, trouble: Trouble) -> &'static str {
+    match trouble {
+        Trouble::Device => td_string!(lang, queue.offline_device),
+        Trouble::Silence => td_string!(lang, queue.offline),
+        Trouble::Fault => td_string!(lang, queue.offline_fault),
+    }
+}
+
+/// What stays safe meanwhile.
+fn safe_text(lang: Locale, state: State) -> &'static str {
+    if state.arrival.get().is_some() {
+        td_string!(lang, queue.offline_safe)
+    } else {
+        td_string!(lang, queue.offline_again)
+    }
+}
+
+fn pending_text(lang: Locale, what: Pending) -> &'static str {
+    match what {
+        Pending::Join => td_string!(lang, queue.crowd),
+        Pending::Full => td_string!(lang, queue.full),
+        Pending::Enter => td_string!(lang, queue.door_busy),
+    }
+}
+
+/// The offer to be called. Appears in the browser alone: without JavaScript nobody could call.
+#[component]
+fn CallMe(state: State, stage: Memo<Stage>) -> impl IntoView {
+    let lang = lang();
+    Effect::new(move |_| state.call.set(call::look()));
+    let waits = move || matches!(stage.get(), Stage::Lobby | Stage::Waiting | Stage::SoldOut);
+    let turn_on = move |_| {
+        spawn_local(async move {
+            let now = call::turn_on().await;
+            // The page may be gone by the time that the question is answered.
+            let _gone = state.call.try_set(now);
+        });
+    };
+    let turn_off = move |_| state.call.set(call::turn_off());
+    view! {
+        <div class="queue-call">
+            {move || match state.call.get() {
+                Call::Unknown => None,
+                _ if !waits() => None,
+                Call::Offered => Some(view! {
+                    <button class="button" type="button" on:click=turn_on data-testid="call-me">
+                        {td_string!(lang, queue.call_me)}
+                    </button>
+                }
+                .into_any()),
+                on => Some(view! {
+                    <p class="quiet" data-testid="called">{called_text(lang, on)}</p>
+                    <button class="link" type="button" on:click=turn_off data-testid="call-off">
+                        {td_string!(lang, queue.call_off)}
+                    </button>
+                }
+                .into_any()),
+            }}
+        </div>
+    }
+    .into_any()
+}
+
+fn called_text(lang: Locale, call: Call) -> &'static str {
+    if call == Call::On { td_string!(lang, queue.called) } else { td_string!(lang, queue.called_by_sound) }
 }

@@ -1,15 +1,17 @@
-//! The stages of waiting, from signing in to the open door.
+//! The stages around the line: what comes before a place, the lobby, the open door, and the ends.
 
-use super::{Guest, room::State};
+use super::{Guest, state::State};
 use crate::components::{
     countdown::Countdown,
     icon::{Icon, Sign},
-    notice::Remark,
 };
 use crate::format;
-use crate::i18n::td_string;
+use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
-use domain::queue::{Phase, Standing};
+use domain::{
+    Millis, ZonedTime,
+    queue::{Phase, Standing, Supply},
+};
 use leptos::prelude::*;
 
 /// What has to be done before a place can be taken.
@@ -28,36 +30,115 @@ pub(super) fn SignInFirst(state: State) -> impl IntoView {
         <Opening state/>
         <p>{text}</p>
         <p class="actions">
-            <a class="button button-accent button-large" href=href>
+            <a class="button button-accent button-large" href=href rel="external">
                 {action}
                 <Sign icon=Icon::Arrow/>
             </a>
             {(!unconfirmed).then(|| view! {
-                <a class="button" href=format!("/sign-up?next={next}")>{td_string!(lang, queue.sign_up)}</a>
+                <a class="button" href=format!("/sign-up?next={next}") rel="external">{td_string!(lang, queue.sign_up)}</a>
             })}
         </p>
     }
     .into_any()
 }
 
-/// The countdown to the opening, while it is ahead.
+/// The countdown to the next opening that is ahead: of the registration, then of the sale.
 #[component]
 fn Opening(state: State) -> impl IntoView {
     let lang = lang();
-    let ahead = Memo::new(move |_| state.status.with(|status| matches!(status.phase, Phase::Announced | Phase::Lobby)));
-    let opens = state.performance.with_value(|view| view.opens.clone());
+    let next = Memo::new(move |_| {
+        state.status.with(|status| match status.phase {
+            Phase::Announced => Some((true, status.registers_at)),
+            Phase::Lobby => Some((false, status.opens_at)),
+            Phase::Open | Phase::Paused | Phase::Ended => None,
+        })
+    });
     move || {
-        ahead.get().then(|| {
-            let (until, rendered) = state.status.with_untracked(|status| (status.opens_at, status.now));
+        next.get().map(|(registration, until)| {
+            let (opens_at, rendered) = state.status.with_untracked(|status| (status.opens_at, status.now));
+            let (at, opens) = (venue_time(state, until), venue_time(state, opens_at));
+            let word = match (registration, state.is_lottery()) {
+                (true, _) => td_string!(lang, queue.registers),
+                (false, true) => td_string!(lang, queue.registration_until),
+                (false, false) => td_string!(lang, queue.opens),
+            };
             view! {
                 <Countdown until rendered=Some(rendered)/>
                 <p class="queue-opens">
-                    {td_string!(lang, queue.opens)} " "
-                    <time datetime=format::machine_time(&opens)>{format::moment(lang, &opens)}</time>
+                    {word} " " <time datetime=format::machine_time(&at)>{format::moment(lang, &at)}</time>
                 </p>
+                {registration.then(|| view! {
+                    <p class="queue-opens">
+                        {td_string!(lang, queue.opens)} " "
+                        <time datetime=format::machine_time(&opens)>{format::moment(lang, &opens)}</time>
+                    </p>
+                })}
             }
         })
     }
+}
+
+/// A moment on the venue's clock.
+pub(super) fn venue_time(state: State, at: Millis) -> ZonedTime {
+    state.performance.with_value(|view| format::beside(at, &view.opens))
+}
+
+/// Places can't be taken yet: when, and that nothing has to be done until then.
+#[component]
+pub(super) fn Announced(state: State) -> impl IntoView {
+    let lang = lang();
+    view! {
+        <h2 class="queue-title">{td_string!(lang, queue.announced_title)}</h2>
+        <Opening state/>
+        <p>{td_string!(lang, queue.announced)}</p>
+        <p class="quiet">{move || equal_chances(lang, state)}</p>
+    }
+    .into_any()
+}
+
+fn equal_chances(lang: Locale, state: State) -> &'static str {
+    if state.is_lottery() { td_string!(lang, queue.lottery_text) } else { td_string!(lang, queue.lobby_text) }
+}
+
+/// Taking a place: by itself with JavaScript, by this button without.
+#[component]
+pub(super) fn Join(state: State) -> impl IntoView {
+    let lang = lang();
+    let performance = state.performance.with_value(|view| view.id.to_string());
+    let sold_out =
+        Memo::new(move |_| state.status.with(|status| status.supply == Supply::SoldOut && status.lobby.is_some()));
+    view! {
+        <h2 class="queue-title">{td_string!(lang, queue.join_title)}</h2>
+        <Opening state/>
+        {move || sold_out.get().then(|| view! { <p>{td_string!(lang, queue.sold_out_text)}</p> })}
+        <p>{td_string!(lang, queue.join_text)}</p>
+        <ActionForm action=state.join>
+            <input type="hidden" name="performance" value=performance/>
+            <button class="button button-accent button-large" type="submit" data-testid="join">
+                {td_string!(lang, queue.join)}
+                <Sign icon=Icon::Arrow/>
+            </button>
+        </ActionForm>
+    }
+    .into_any()
+}
+
+/// The registration for a lottery is over. Whoever registered on another device finds the place again: by
+/// itself with JavaScript, by the button without.
+#[component]
+pub(super) fn Closed(state: State) -> impl IntoView {
+    let lang = lang();
+    let performance = state.performance.with_value(|view| view.id.to_string());
+    view! {
+        <h2 class="queue-title">{td_string!(lang, queue.closed)}</h2>
+        <p>{td_string!(lang, queue.closed_text)}</p>
+        <ActionForm action=state.join>
+            <input type="hidden" name="performance" value=performance/>
+            <button class="button" type="submit" data-testid="find-place">{td_string!(lang, queue.find_place)}</button>
+        </ActionForm>
+        <ToEvent state/>
+    }
+    .into_any()
 }
 
 /// Before the draw: everybody has the same chance.
@@ -68,73 +149,31 @@ pub(super) fn Lobby(state: State) -> impl IntoView {
         Some(Standing::Lobby { joined }) => format::number(joined),
         _ => String::new(),
     };
+    // Numbers are told from 1, as people count.
+    let number = move || state.arrival.get().map_or_else(String::new, |arrival| format::number(u64::from(arrival) + 1));
     // After the opening the draw takes a moment to arrive.
-    let drawing = move || state.status.with(|status| matches!(status.phase, Phase::Open | Phase::Paused));
-    view! {
-        <p class="queue-safe" role="status"><Sign icon=Icon::Check/>{td_string!(lang, queue.in_lobby)}</p>
-        {move || if drawing() {
-            view! { <h2 class="queue-title">{td_string!(lang, queue.drawing)}</h2> }.into_any()
-        } else {
-            view! { <h2 class="queue-title">{td_string!(lang, queue.lobby_title)}</h2> }.into_any()
-        }}
-        <Opening state/>
-        <p>{td_string!(lang, queue.lobby_text)}</p>
-        <p class="quiet">
-            <b class="figure" data-testid="joined">{joined}</b> " " {td_string!(lang, queue.joined)}
-        </p>
-        <PutDown/>
-    }
-    .into_any()
-}
-
-/// Drawn, and not yet reached.
-#[component]
-pub(super) fn Waiting(state: State) -> impl IntoView {
-    let lang = lang();
-    let standing = move || match state.standing() {
-        Some(Standing::Waiting { place, ahead, wait_ms }) => (place, ahead, wait_ms),
-        _ => (0, 0, None),
+    let drawing = Memo::new(move |_| state.status.with(|status| matches!(status.phase, Phase::Open | Phase::Paused)));
+    let title = move || match (drawing.get(), state.is_lottery()) {
+        (true, _) => td_string!(lang, queue.drawing),
+        (false, true) => td_string!(lang, queue.lottery_title),
+        (false, false) => td_string!(lang, queue.lobby_title),
     };
-    let place = move || u64::from(standing().0) + 1;
-    let served = move || state.status.with(|status| u64::from(status.serving).min(place()));
-    let estimate = move || estimate_text(standing().2);
-    // Screen readers hear a new estimate, at most once a minute of it, not every poll.
-    let announced = Memo::new(move |_| estimate());
-    let paused = move || state.status.with(|status| status.phase == Phase::Paused);
-    let sold_out = move || state.status.with(|status| status.stock == 0);
     view! {
-        <p class="queue-safe"><Sign icon=Icon::Check/>{td_string!(lang, queue.place_safe)}</p>
-        <div class="queue-figures">
-            <p>
-                <span class="overline">{td_string!(lang, queue.ahead)}</span>
-                <b class="queue-ahead" data-testid="ahead">{move || format::number(standing().1)}</b>
-            </p>
-            <p>
-                <span class="overline">{td_string!(lang, queue.place)}</span>
-                <b class="queue-place" data-testid="place">{move || format::number(place())}</b>
-            </p>
-        </div>
-        <progress
-            class="queue-line"
-            max=move || place().to_string()
-            value=move || served().to_string()
-            aria-label=td_string!(lang, queue.progress)
-        ></progress>
-        <p class="queue-estimate" aria-live="polite" data-testid="estimate">{move || announced.get()}</p>
-        {move || paused().then(|| view! { <Remark icon=Icon::Clock><p>{td_string!(lang, queue.paused)}</p></Remark> })}
-        {move || sold_out().then(|| view! { <Remark icon=Icon::Ticket><p>{td_string!(lang, queue.no_stock)}</p></Remark> })}
-        <PutDown/>
+        <p class="queue-safe"><Sign icon=Icon::Check/>{td_string!(lang, queue.in_lobby)}</p>
+        <h2 class="queue-title">{title}</h2>
+        <Opening state/>
+        <p>{move || equal_chances(lang, state)}</p>
+        <p class="facts">
+            <span>
+                {td_string!(lang, queue.number)} " " <b class="figure" data-testid="number">{number}</b>
+            </span>
+            <span>
+                <b class="figure" data-testid="joined">{joined}</b> " " {td_string!(lang, queue.joined)}
+            </span>
+        </p>
+        <PutDown state/>
     }
     .into_any()
-}
-
-fn estimate_text(wait_ms: Option<i64>) -> String {
-    let lang = lang();
-    match wait_ms.map(format::wait_minutes) {
-        None => td_string!(lang, queue.no_estimate).to_owned(),
-        Some(None) => td_string!(lang, queue.soon).to_owned(),
-        Some(Some((low, high))) => td_string!(lang, queue.estimate, low = low, high = high).to_string(),
-    }
 }
 
 /// May enter: the page goes on by itself; the button is for pages without JavaScript, and for trying
@@ -142,18 +181,60 @@ fn estimate_text(wait_ms: Option<i64>) -> String {
 #[component]
 pub(super) fn Turn(state: State, nonce: String) -> impl IntoView {
     let lang = lang();
-    let performance = state.performance.with_value(|view| view.id.to_string());
+    let until = Memo::new(move |_| match state.standing() {
+        Some(Standing::Turn { until, .. }) => until,
+        _ => None,
+    });
     view! {
-        <h2 class="queue-title queue-turn" role="status" data-testid="turn">{td_string!(lang, queue.turn)}</h2>
+        <h2 class="queue-title queue-turn" data-testid="turn">{td_string!(lang, queue.turn)}</h2>
         <p>{td_string!(lang, queue.turn_text)}</p>
+        {move || until.get().map(|until| {
+            let (at, rendered) = (venue_time(state, until), state.status.with_untracked(|status| status.now));
+            view! {
+                <Countdown until rendered=Some(rendered)/>
+                <p class="queue-opens">
+                    {td_string!(lang, queue.window_until)} " "
+                    <time datetime=format::machine_time(&at)>{format::moment(lang, &at)}</time>
+                </p>
+            }
+        })}
+        <EnterForm state nonce quiet=false/>
+    }
+    .into_any()
+}
+
+/// The way in by a button.
+#[component]
+pub(super) fn EnterForm(
+    state: State,
+    nonce: String,
+    /// Whether it is an offer beside others, and not the next step.
+    quiet: bool,
+) -> impl IntoView {
+    let lang = lang();
+    let performance = state.performance.with_value(|view| view.id.to_string());
+    let class = if quiet { "button" } else { "button button-accent button-large" };
+    view! {
         <ActionForm action=state.enter>
             <input type="hidden" name="performance" value=performance/>
             <input type="hidden" name="nonce" value=nonce/>
-            <button class="button button-accent button-large" type="submit" data-testid="enter">
-                {td_string!(lang, queue.enter)}
+            <button class=class type="submit" data-testid="enter">
+                {if quiet { td_string!(lang, queue.enter_anyway) } else { td_string!(lang, queue.enter) }}
                 <Sign icon=Icon::Arrow/>
             </button>
         </ActionForm>
+    }
+    .into_any()
+}
+
+/// The window of the lottery is over.
+#[component]
+pub(super) fn Passed(state: State) -> impl IntoView {
+    let lang = lang();
+    view! {
+        <h2 class="queue-title">{td_string!(lang, queue.passed)}</h2>
+        <p>{td_string!(lang, queue.passed_text)}</p>
+        <ToEvent state/>
     }
     .into_any()
 }
@@ -162,48 +243,34 @@ pub(super) fn Turn(state: State, nonce: String) -> impl IntoView {
 #[component]
 pub(super) fn Ended(state: State) -> impl IntoView {
     let lang = lang();
-    let event = state.performance.with_value(|view| format!("/events/{}", view.slug));
     view! {
         <h2 class="queue-title">{td_string!(lang, queue.ended)}</h2>
         <p>{td_string!(lang, queue.ended_text)}</p>
-        <p><a class="button" href=event>{td_string!(lang, queue.to_event)}</a></p>
+        <ToEvent state/>
     }
     .into_any()
 }
 
-/// Permission to put the phone down.
 #[component]
-fn PutDown() -> impl IntoView {
+fn ToEvent(state: State) -> impl IntoView {
     let lang = lang();
-    view! { <p class="quiet queue-put-down">{td_string!(lang, queue.put_down)}</p> }
+    let event = state.performance.with_value(|view| format!("/events/{}", view.slug));
+    view! { <p><a class="button" href=event rel="external">{td_string!(lang, queue.to_event)}</a></p> }
 }
 
-/// How the draw can be checked, and what can't be.
+/// The place is kept.
 #[component]
-pub(super) fn Draw(state: State) -> impl IntoView {
+pub(super) fn Safe() -> impl IntoView {
     let lang = lang();
-    let commitment = move || state.status.with(|status| status.commitment.clone());
-    let seed = move || state.status.with(|status| status.seed.clone());
-    let lobby = move || state.status.with(|status| status.lobby);
-    view! {
-        <details class="queue-draw">
-            <summary>{td_string!(lang, queue.draw_title)}</summary>
-            <p>{td_string!(lang, queue.draw_text)}</p>
-            <dl>
-                <dt>{td_string!(lang, queue.commitment)}</dt>
-                <dd><code>{commitment}</code></dd>
-                <dt>{td_string!(lang, queue.seed)}</dt>
-                <dd>
-                    {move || match seed() {
-                        Some(seed) => view! { <code>{seed}</code> }.into_any(),
-                        None => td_string!(lang, queue.not_yet).into_any(),
-                    }}
-                </dd>
-                <dt>{td_string!(lang, queue.lobby_size)}</dt>
-                <dd>{move || lobby().map_or_else(|| td_string!(lang, queue.not_yet).to_owned(), format::number)}</dd>
-            </dl>
-            <p>{td_string!(lang, queue.draw_limit)}</p>
-        </details>
-    }
-    .into_any()
+    view! { <p class="queue-safe"><Sign icon=Icon::Check/>{td_string!(lang, queue.place_safe)}</p> }
+}
+
+/// Permission to put the phone down; in a lottery with the one thing that must not be missed.
+#[component]
+pub(super) fn PutDown(state: State) -> impl IntoView {
+    let lang = lang();
+    let text = move || {
+        if state.is_lottery() { td_string!(lang, queue.put_down_lottery) } else { td_string!(lang, queue.put_down) }
+    };
+    view! { <p class="quiet queue-put-down">{text}</p> }
 }

@@ -15,8 +15,16 @@ const MINUTES: u32 = 60;
 /// The charts of the desk, drawn.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charts {
-    /// Waiting fans and shoppers inside.
+    /// Waiting fans and places released.
     pub crowd: Figure,
+    /// Shoppers inside, beside the maximum.
+    pub shoppers: Figure,
+    /// The bound of the door's rate, and how many places were released a minute.
+    pub rate: Figure,
+    /// 99th percentile of holds.
+    pub holds: Figure,
+    /// The order writer's lag.
+    pub writer: Figure,
     /// Orders paid a minute.
     pub orders: Figure,
     /// Revenue a minute.

@@ -3,6 +3,7 @@
 use super::{
     api::Charts,
     controls::{Ask, Controls},
+    door::Door,
     figures::{Figures, Zones},
     polling,
 };
@@ -17,7 +18,7 @@ use domain::ZonedTime;
 use domain::catalog::PriceZone;
 use domain::organizer::Action;
 use domain::organizer::desk::{DeskView, Readiness};
-use domain::queue::Phase;
+use domain::queue::{Mode, Phase};
 use leptos::prelude::*;
 
 /// How often a page without JavaScript loads itself anew, in seconds.
@@ -74,6 +75,7 @@ pub(super) fn Board(view: DeskView, charts: Option<Charts>) -> impl IntoView {
                 }}
             </div>
             <Numbers state/>
+            <Door state/>
             {may(Action::RunSale).then(|| view! { <Controls state/> })}
             <Map state/>
             <Zones state/>
@@ -100,6 +102,7 @@ fn Head(state: State) -> impl IntoView {
         let place = format!("{}, {}", view.venue, view.city);
         (view.artist.clone(), view.title.clone(), place, view.starts.clone(), view.event)
     });
+    let (mode, registers) = state.view.with_untracked(|view| (view.mode, view.registers.clone()));
     view! {
         <header class="desk-head">
             <p class="overline">{td_string!(lang, desk.title)}</p>
@@ -119,6 +122,10 @@ fn Head(state: State) -> impl IntoView {
                 })}
             </p>
             <dl class="desk-times">
+                <div><dt>{td_string!(lang, sales.mode)}</dt><dd data-testid="desk-mode">{mode_text(mode)}</dd></div>
+                {registers.map(|at| view! {
+                    <div><dt>{td_string!(lang, sales.registers)}</dt><dd>{venue_time(&at)}</dd></div>
+                })}
                 <div><dt>{td_string!(lang, desk.opens)}</dt><dd>{move || venue_time(&opens.get())}</dd></div>
                 <div><dt>{td_string!(lang, desk.closes)}</dt><dd>{move || venue_time(&closes.get())}</dd></div>
             </dl>
@@ -150,8 +157,16 @@ fn phase_name(phase: Phase) -> &'static str {
     }
 }
 
+fn mode_text(mode: Mode) -> &'static str {
+    let lang = lang();
+    match mode {
+        Mode::Queue => td_string!(lang, sales.mode_queue),
+        Mode::Lottery => td_string!(lang, sales.mode_lottery),
+    }
+}
+
 /// A moment at the venue, with its zone by name: organizers may be elsewhere.
-fn venue_time(time: &ZonedTime) -> impl IntoView + use<> {
+pub(super) fn venue_time(time: &ZonedTime) -> impl IntoView + use<> {
     view! {
         <time datetime=format::machine_time(time)>{format::moment(lang(), time)}</time>
         " "

@@ -5,8 +5,8 @@
 
 use super::api::{Charts, Figure, FigureRow};
 use crate::format;
-use crate::i18n::Locale;
-use domain::organizer::desk::{DeskSeries, MINUTE_MS};
+use crate::i18n::{Locale, td_string};
+use domain::organizer::desk::{DeskSeries, DoorSample, MINUTE_MS, MinuteSum, Sample};
 use domain::{Money, ZonedTime};
 use plotters::coord::combinators::BindKeyPoints as _;
 use plotters::prelude::*;
@@ -33,7 +33,12 @@ const CLASSES: [(RGBColor, &str); 5] = [
     (AREA, "chart-area"),
 ];
 
+/// In place of a number that was not measured.
+const NONE: &str = "–";
+
 type Point = (i64, i64);
+/// By time, a number for each line; none where nothing was measured.
+type Numbers<'a> = Vec<(&'a ZonedTime, Vec<Option<i64>>)>;
 
 /// What one drawing is made of: lines by time, and how both axes are labelled.
 struct Plot<'a> {
@@ -51,35 +56,59 @@ pub(super) fn charts(lang: Locale, series: &DeskSeries) -> Charts {
         format!("{sign}{}", format::number(value.unsigned_abs()))
     };
     let money = |minor: i64| format::money(lang, Money { minor, ..series.zero });
-    let samples: Vec<(&ZonedTime, Vec<i64>)> = series
-        .samples
-        .iter()
-        .map(|point| (&point.time, vec![i64::from(point.sample.waiting), i64::from(point.sample.shoppers)]))
-        .collect();
-    let minutes = |value: fn(&domain::organizer::desk::MinuteSum) -> i64| -> Vec<(&ZonedTime, Vec<i64>)> {
-        series.minutes.iter().map(|point| (&point.time, vec![value(&point.sum)])).collect()
-    };
+    let ms = |value: i64| td_string!(lang, desk.ms, count = whole(value)).to_string();
+    let counts = |values: [u32; 2]| values.map(|value| Some(i64::from(value))).to_vec();
+    let most = series.shoppers_max;
+    let crowd = by_sample(series, |sample| counts([sample.waiting, sample.serving]));
+    let shoppers = by_sample(series, |sample| counts([sample.shoppers, most]));
+    let rate = by_door(series, |door| counts([door.rate_per_min, door.pace_per_min]));
+    let holds = by_door(series, |door| vec![door.hold_p99_ms.map(rounded)]);
+    let writer = by_door(series, |door| vec![Some(i64::from(door.writer_lag_ms))]);
     Charts {
-        crowd: figure(&samples, &whole, false, |time| format!("{}:{:02}", format::clock_time(time), second(time))),
-        orders: figure(&minutes(|sum| i64::from(sum.orders)), &whole, true, format::clock_time),
-        revenue: figure(&minutes(|sum| sum.revenue_minor), &money, true, format::clock_time),
+        crowd: figure(&crowd, &whole, false, exact_clock),
+        shoppers: figure(&shoppers, &whole, false, exact_clock),
+        rate: figure(&rate, &whole, false, exact_clock),
+        holds: figure(&holds, &ms, false, exact_clock),
+        writer: figure(&writer, &ms, false, exact_clock),
+        orders: figure(&by_minute(series, |sum| i64::from(sum.orders)), &whole, true, format::clock_time),
+        revenue: figure(&by_minute(series, |sum| sum.revenue_minor), &money, true, format::clock_time),
     }
 }
 
-/// Seconds of the minute are the same in every zone.
-fn second(time: &ZonedTime) -> i64 {
-    time.at.0.div_euclid(1_000).rem_euclid(60)
+fn by_sample(series: &DeskSeries, values: impl Fn(&Sample) -> Vec<Option<i64>>) -> Numbers<'_> {
+    series.samples.iter().map(|point| (&point.time, values(&point.sample))).collect()
+}
+
+/// Samples without the door's part are of a time when nobody decided, and of older programs.
+fn by_door(series: &DeskSeries, values: impl Fn(&DoorSample) -> Vec<Option<i64>>) -> Numbers<'_> {
+    series.samples.iter().filter_map(|point| Some((&point.time, values(point.sample.door.as_ref()?)))).collect()
+}
+
+fn by_minute(series: &DeskSeries, value: impl Fn(&MinuteSum) -> i64) -> Numbers<'_> {
+    series.minutes.iter().map(|point| (&point.time, vec![Some(value(&point.sum))])).collect()
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a length of time in milliseconds is far below 2^63")]
+fn rounded(ms: f32) -> i64 {
+    ms.round() as i64
+}
+
+/// The time of day at the venue with its second, which is the same in every zone.
+fn exact_clock(time: &ZonedTime) -> String {
+    format!("{}:{:02}", format::clock_time(time), time.at.0.div_euclid(1_000).rem_euclid(60))
 }
 
 /// One chart and its table, of the same numbers.
 fn figure(
-    numbers: &[(&ZonedTime, Vec<i64>)],
+    numbers: &[(&ZonedTime, Vec<Option<i64>>)],
     label: &dyn Fn(i64) -> String,
     filled: bool,
     time: impl Fn(&ZonedTime) -> String,
 ) -> Figure {
     let count = numbers.first().map_or(0, |(_, values)| values.len());
-    let lines = (0..count).map(|i| numbers.iter().map(|(at, values)| (at.at.0, values[i])).collect()).collect();
+    let line =
+        |i: usize| -> Vec<Point> { numbers.iter().filter_map(|(at, values)| Some((at.at.0, values[i]?))).collect() };
+    let lines = (0..count).map(line).collect();
     let plot = Plot { lines, times: numbers.iter().map(|(at, _)| *at).collect(), label, filled };
     let rows = numbers
         .iter()
@@ -87,7 +116,7 @@ fn figure(
         .map(|(at, values)| FigureRow {
             time: time(at),
             machine: format::machine_time(at),
-            cells: values.iter().map(|value| label(*value)).collect(),
+            cells: values.iter().map(|value| value.map_or_else(|| NONE.to_owned(), label)).collect(),
         })
         .collect();
     Figure { svg: draw(&plot).unwrap_or_default(), rows }
@@ -126,7 +155,7 @@ fn draw(plot: &Plot<'_>) -> Option<String> {
             .y_label_formatter(&|value| (plot.label)(*value))
             .draw()
             .ok()?;
-        for (line, colour) in plot.lines.iter().zip(LINES) {
+        for (line, colour) in plot.lines.iter().zip(LINES).filter(|(line, _)| !line.is_empty()) {
             if plot.filled {
                 let area = AreaSeries::new(line.iter().copied(), 0, AREA).border_style(colour.stroke_width(2));
                 chart.draw_series(area).ok()?;
@@ -175,7 +204,8 @@ fn with_classes(svg: &str) -> String {
 mod tests {
     use super::*;
     use domain::Millis;
-    use domain::organizer::desk::{MinutePoint, MinuteSum, Sample, SeriesPoint};
+    use domain::organizer::desk::{MinutePoint, SeriesPoint};
+    use domain::queue::control::Reason;
 
     /// 20:00 in Berlin in winter.
     const START: i64 = 1_796_497_200_000;
@@ -199,8 +229,26 @@ mod tests {
         let sample = |i: i64| {
             let at = START + i * 5_000;
             let n = u32::try_from(i * 37 % 1_500).unwrap();
-            let sample =
-                Sample { at: Millis(at), waiting: n, serving: 0, shoppers: n / 3, available: 0, held: 0, sold: 0 };
+            let door = DoorSample {
+                rate_per_min: 600,
+                pace_per_min: n,
+                show_up: 0.5,
+                // Nobody held anything in each third sample.
+                hold_p99_ms: (i % 3 != 1).then_some(12.6),
+                writer_lag_ms: n,
+                pool_wait_ms: None,
+                reason: Reason::Fills,
+            };
+            let sample = Sample {
+                at: Millis(at),
+                waiting: n,
+                serving: n / 3,
+                shoppers: n / 4,
+                available: 0,
+                held: 0,
+                sold: 0,
+                door: Some(door),
+            };
             SeriesPoint { time: time(at), sample }
         };
         let minute = |i: i64| {
@@ -213,6 +261,7 @@ mod tests {
             samples: (0..samples).map(sample).collect(),
             minutes: (0..minutes).map(minute).collect(),
             zero: Money::new(0, currency.parse().unwrap()),
+            shoppers_max: 400,
         }
     }
 
@@ -224,7 +273,15 @@ mod tests {
     fn a_drawing_carries_no_style_no_script_and_one_line_a_series() {
         for (samples, minutes) in [(240, 60), (2, 2), (1, 1)] {
             let charts = charts(Locale::en, &series(samples, minutes, "EUR"));
-            for (figure, lines) in [(&charts.crowd, 2), (&charts.orders, 1), (&charts.revenue, 1)] {
+            for (figure, lines) in [
+                (&charts.crowd, 2),
+                (&charts.shoppers, 2),
+                (&charts.rate, 2),
+                (&charts.holds, 1),
+                (&charts.writer, 1),
+                (&charts.orders, 1),
+                (&charts.revenue, 1),
+            ] {
                 let svg = &figure.svg;
                 // In halves, so that the test of all pages does not find it here.
                 for foreign in [["sty", "le="], ["<sty", "le"], ["<scr", "ipt"], ["hr", "ef"], ["#", "0"], ["rgb", "("]]
@@ -248,6 +305,9 @@ mod tests {
         assert_eq!(cells(&charts.crowd), [["74", "24"], ["37", "12"], ["0", "0"]]);
         assert_eq!(cells(&charts.orders), [["3"], ["2"], ["1"], ["0"]]);
         assert_eq!(cells(&charts.revenue), [["€365.35"], ["€241.90"], ["€118.45"], ["\u{2212}€5.00"]]);
+        assert_eq!(cells(&charts.shoppers), [["18", "400"], ["9", "400"], ["0", "400"]], "beside the maximum");
+        assert_eq!(cells(&charts.rate), [["600", "74"], ["600", "37"], ["600", "0"]]);
+        assert_eq!(cells(&charts.holds), [["13 ms"], [NONE], ["13 ms"]], "what was not measured is no zero");
         assert_eq!(charts.crowd.rows[0].time, "20:00:10");
         assert_eq!(charts.revenue.rows[0].time, "20:03");
         for (figure, points) in [(&charts.crowd, 3), (&charts.orders, 4)] {
@@ -265,10 +325,20 @@ mod tests {
     }
 
     #[test]
+    fn samples_of_an_older_program_leave_the_charts_of_the_door_empty() {
+        let mut data = series(3, 4, "EUR");
+        for point in &mut data.samples {
+            point.sample.door = None;
+        }
+        let charts = charts(Locale::en, &data);
+        assert!(!charts.crowd.svg.is_empty() && charts.holds == Figure::default() && charts.rate == Figure::default());
+    }
+
+    #[test]
     fn a_hostile_label_stays_text() {
         let at = time(START);
         let label = |_: i64| "<script>\" fill=\"#010000\"".to_owned();
-        let svg = figure(&[(&at, vec![5])], &label, false, format::clock_time).svg;
+        let svg = figure(&[(&at, vec![Some(5)])], &label, false, format::clock_time).svg;
         assert!(svg.contains("&lt;script&gt;&quot; fill=&quot;#010000&quot;") && !svg.contains("<script"), "{svg}");
     }
 

@@ -88,7 +88,9 @@ pub(super) fn Figures(state: State) -> impl IntoView {
     let of = move |read: fn(&Charts) -> &Figure| {
         Memo::new(move |_| state.charts.with(|charts| charts.as_ref().map(|charts| read(charts).clone())))
     };
-    let (crowd, orders, revenue) = (of(|c| &c.crowd), of(|c| &c.orders), of(|c| &c.revenue));
+    let (crowd, shoppers, rate) = (of(|c| &c.crowd), of(|c| &c.shoppers), of(|c| &c.rate));
+    let (holds, writer) = (of(|c| &c.holds), of(|c| &c.writer));
+    let (orders, revenue) = (of(|c| &c.orders), of(|c| &c.revenue));
     view! {
         <section class="desk-charts" aria-labelledby="desk-charts-title">
             <h2 id="desk-charts-title">{td_string!(lang, desk.charts)}</h2>
@@ -96,8 +98,32 @@ pub(super) fn Figures(state: State) -> impl IntoView {
                 <Drawing
                     name="crowd"
                     title=td_string!(lang, desk.crowd)
-                    columns=vec![td_string!(lang, desk.waiting), td_string!(lang, desk.shoppers)]
+                    columns=vec![td_string!(lang, desk.waiting), td_string!(lang, desk.serving)]
                     figure=crowd
+                />
+                <Drawing
+                    name="shoppers"
+                    title=td_string!(lang, desk.shoppers)
+                    columns=vec![td_string!(lang, desk.shoppers), td_string!(lang, desk.most_now)]
+                    figure=shoppers
+                />
+                <Drawing
+                    name="rate"
+                    title=td_string!(lang, desk.rate_chart)
+                    columns=vec![td_string!(lang, desk.rate_bound), td_string!(lang, desk.pace)]
+                    figure=rate
+                />
+                <Drawing
+                    name="holds"
+                    title=td_string!(lang, desk.hold_p99)
+                    columns=vec![td_string!(lang, desk.hold_p99)]
+                    figure=holds
+                />
+                <Drawing
+                    name="writer"
+                    title=td_string!(lang, desk.lag)
+                    columns=vec![td_string!(lang, desk.lag)]
+                    figure=writer
                 />
                 <Drawing
                     name="orders"

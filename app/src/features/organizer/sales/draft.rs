@@ -1,5 +1,11 @@
-//! A performance in the making: where and when, limits, what is missing, publishing.
+//! A performance in the making: its form, what is missing, publishing.
 
+mod fields;
+mod words;
+
+use self::fields::{Limits, WaitingRoom, WhereWhen};
+pub(super) use self::words::mode_text;
+use self::words::{detail_text, item_text};
 use super::api;
 use super::event::{Kept, Saved};
 use super::published::PublishedPart;
@@ -12,13 +18,12 @@ use crate::components::{
 use crate::error::AppError;
 use crate::features::organizer::frame::{Frame, Tab, may};
 use crate::format;
-use crate::i18n::{Locale, td_string};
+use crate::i18n::td_string;
 use crate::lang::lang;
-use domain::hold::SEATS_PER_HOLD_MAX;
 use domain::organizer::Action;
-use domain::organizer::draft::{Check, Detail, FLOW_MAX, Item, State};
-use domain::organizer::sales::{DraftView, LocalText, hold_minutes};
-use domain::{Code, Currency, PerformanceId};
+use domain::organizer::draft::{Check, Item, State};
+use domain::organizer::sales::DraftView;
+use domain::{Code, PerformanceId};
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
 use leptos_router::hooks::{use_navigate, use_params_map};
@@ -146,7 +151,7 @@ pub(super) fn Zones(view: DraftView) -> impl IntoView {
     .into_any()
 }
 
-/// Where, when, and the limits.
+/// Where, when, how fans come in, and the limits.
 #[component]
 fn Settings(view: DraftView, edit: bool, changed: Callback<()>) -> impl IntoView {
     let lang = lang();
@@ -160,6 +165,12 @@ fn Settings(view: DraftView, edit: bool, changed: Callback<()>) -> impl IntoView
         }
     });
     let no_plans = view.plans.is_empty();
+    let chosen = RwSignal::new(view.plan.as_ref().map(|plan| plan.id.to_string()).unwrap_or_default());
+    let plans = StoredValue::new(view.plans.clone());
+    let zone = Signal::derive(move || {
+        let chosen = chosen.get();
+        plans.with_value(|plans| plans.iter().find(|plan| plan.id.to_string() == chosen).map(|plan| plan.zone.clone()))
+    });
     view! {
         <Refused error=Signal::derive(move || value.get().and_then(Result::err)) detail=true/>
         <Saved/>
@@ -174,7 +185,11 @@ fn Settings(view: DraftView, edit: bool, changed: Callback<()>) -> impl IntoView
             <input type="hidden" name="version" value=view.version.to_string()/>
             <fieldset class="sales-fields" disabled=!edit>
                 <legend>{td_string!(lang, sales.where_when)}</legend>
-                <WhereWhen view=view.clone()/>
+                <WhereWhen view=view.clone() chosen zone/>
+            </fieldset>
+            <fieldset class="sales-fields" disabled=!edit>
+                <legend>{td_string!(lang, sales.waiting_room)}</legend>
+                <WaitingRoom view=view.clone() zone/>
             </fieldset>
             <fieldset class="sales-fields" disabled=!edit>
                 <legend>{td_string!(lang, sales.limits)}</legend>
@@ -186,112 +201,6 @@ fn Settings(view: DraftView, edit: bool, changed: Callback<()>) -> impl IntoView
                 </button>
             })}
         </ActionForm>
-    }
-    .into_any()
-}
-
-#[component]
-fn WhereWhen(view: DraftView) -> impl IntoView {
-    let lang = lang();
-    let chosen = RwSignal::new(view.plan.as_ref().map(|plan| plan.id.to_string()).unwrap_or_default());
-    let current = chosen.get_untracked();
-    let plans = StoredValue::new(view.plans.clone());
-    let zone = Signal::derive(move || {
-        let chosen = chosen.get();
-        plans.with_value(|plans| plans.iter().find(|plan| plan.id.to_string() == chosen).map(|plan| plan.zone.clone()))
-    });
-    let options = view
-        .plans
-        .into_iter()
-        .map(|plan| {
-            let id = plan.id.to_string();
-            let name = format!("{}, {} · {}", plan.venue, plan.city, format::number(plan.seats));
-            view! { <option value=id.clone() selected=id == current>{name}</option> }
-        })
-        .collect_view();
-    let none = view.plan.is_none().then(|| view! { <option value="">{td_string!(lang, sales.choose_plan)}</option> });
-    view! {
-        <label class="field" id="field-plan">
-            <span>{td_string!(lang, sales.plan)}</span>
-            <select name="form[plan]" on:change=move |event| chosen.set(event_target_value(&event))>{none}{options}</select>
-        </label>
-        {view.loses_with_plan.then(|| view! {
-            <label class="sales-check">
-                <input type="checkbox" name="form[drop_zones]" value="yes"/>
-                <span>{td_string!(lang, sales.drop_zones)}</span>
-            </label>
-        })}
-        <LocalTime name="starts" label=td_string!(lang, sales.starts) value=view.starts zone/>
-        <LocalTime name="opens" label=td_string!(lang, sales.opens) value=view.opens zone/>
-        <LocalTime name="closes" label=td_string!(lang, sales.closes) value=view.closes zone/>
-    }
-    .into_any()
-}
-
-/// A local time of the venue, with the zone beside it, and an offset for the hour that comes twice.
-#[component]
-fn LocalTime(name: &'static str, label: &'static str, value: LocalText, zone: Signal<Option<String>>) -> impl IntoView {
-    let lang = lang();
-    // Seconds are asked for only where there are some.
-    let step = if value.text.len() > "2027-03-28T20:00".len() { "1" } else { "60" };
-    let shown = value.zoned.as_ref().map(|zoned| format::zoned_moment(lang, zoned));
-    view! {
-        <div class="field sales-time" id=format!("field-{name}")>
-            <label class="field">
-                <span>{label}</span>
-                <input type="datetime-local" name=format!("form[{name}]") value=value.text step=step/>
-            </label>
-            <label class="field sales-offset">
-                <span>{td_string!(lang, sales.offset)}</span>
-                <input name=format!("form[{name}_offset]") value=value.offset placeholder="+02:00" maxlength="6" autocomplete="off"/>
-            </label>
-            <small data-testid=format!("zone-{name}")>
-                {move || zone.get().map_or_else(
-                    || td_string!(lang, sales.zone_unknown).to_owned(),
-                    |zone| td_string!(lang, sales.zone_known, zone = zone).to_string(),
-                )}
-                {shown.map(|shown| format!(" {shown}"))}
-            </small>
-        </div>
-    }
-    .into_any()
-}
-
-#[component]
-fn Limits(view: DraftView) -> impl IntoView {
-    let lang = lang();
-    let chosen = view.currency.map(|currency| currency.code().to_owned());
-    let currencies = Currency::in_force()
-        .map(|code| view! { <option value=code selected=chosen.as_deref() == Some(code)>{code}</option> })
-        .collect_view();
-    let number = |name: &'static str, id: &'static str, label: &'static str, value: u32, max: u32| {
-        view! {
-            <label class="field" id=id>
-                <span>{label}</span>
-                <input type="number" name=name min="1" max=max.to_string() required value=value.to_string()/>
-            </label>
-        }
-    };
-    let limit_max = u32::try_from(SEATS_PER_HOLD_MAX).unwrap_or(u32::MAX);
-    view! {
-        <label class="field" id="field-currency">
-            <span>{td_string!(lang, sales.currency)}</span>
-            <select name="form[currency]">
-                <option value="" selected=chosen.is_none()>{td_string!(lang, sales.choose_currency)}</option>
-                {currencies}
-            </select>
-        </label>
-        {number("form[seat_limit]", "field-seat_limit", td_string!(lang, sales.seat_limit), view.seat_limit, limit_max)}
-        <label class="field" id="field-hold_time">
-            <span>{td_string!(lang, sales.hold_time)}</span>
-            <input name="form[hold_ttl_min]" inputmode="decimal" required maxlength="10" value=hold_minutes(view.hold_ttl_ms)/>
-        </label>
-        <label class="sales-check" id="field-single_seat">
-            <input type="checkbox" name="form[single_seat_rule]" value="yes" checked=view.single_seat_rule/>
-            <span>{td_string!(lang, sales.single_seat)}</span>
-        </label>
-        {number("form[shoppers_max]", "field-shoppers", td_string!(lang, sales.shoppers), view.shoppers_max, FLOW_MAX)}
-        {number("form[release_per_min]", "field-release", td_string!(lang, sales.release), view.release_per_min, FLOW_MAX)}
     }
     .into_any()
 }
@@ -332,56 +241,6 @@ fn Checklist(id: PerformanceId, checks: Vec<Check>) -> impl IntoView {
         </section>
     }
     .into_any()
-}
-
-fn item_text(lang: Locale, item: Item) -> &'static str {
-    match item {
-        Item::Plan => td_string!(lang, sales.plan),
-        Item::Starts => td_string!(lang, sales.starts),
-        Item::Opens => td_string!(lang, sales.opens),
-        Item::Closes => td_string!(lang, sales.closes),
-        Item::Currency => td_string!(lang, sales.currency),
-        Item::Zones => td_string!(lang, sales.item_zones),
-        Item::Prices => td_string!(lang, sales.item_prices),
-        Item::SeatLimit => td_string!(lang, sales.seat_limit),
-        Item::HoldTime => td_string!(lang, sales.hold_time),
-        Item::Shoppers => td_string!(lang, sales.shoppers),
-        Item::Release => td_string!(lang, sales.release),
-    }
-}
-
-fn detail_text(lang: Locale, detail: &Detail) -> String {
-    let plain = match detail {
-        Detail::Fine => "",
-        Detail::Unset => td_string!(lang, sales.unset),
-        Detail::Past => td_string!(lang, sales.past),
-        Detail::OpensAtOnce => td_string!(lang, sales.opens_at_once),
-        Detail::OpensAfterStart => td_string!(lang, sales.opens_after_start),
-        Detail::ClosesBeforeOpening => td_string!(lang, sales.closes_before_opening),
-        Detail::ClosesAfterStart => td_string!(lang, sales.closes_after_start),
-        Detail::NoCurrency => td_string!(lang, sales.no_currency),
-        Detail::NothingForSale => td_string!(lang, sales.nothing_for_sale),
-        Detail::ZonesUnfit => td_string!(lang, sales.zones_unfit),
-        Detail::Unpriced(zones) => {
-            let list: Vec<String> =
-                zones.iter().map(|(name, count)| format!("{name} ({})", format::number(*count))).collect();
-            let list = list.join(if lang == Locale::en { ", " } else { "、" });
-            return td_string!(lang, sales.unpriced, zones = list).to_string();
-        }
-        Detail::PriceOutOfRange(zone) => {
-            return td_string!(lang, sales.price_out_of_range, zone = zone.clone()).to_string();
-        }
-        Detail::SeatsOutside(count) => {
-            return td_string!(lang, sales.seats_outside, count = format::number(*count)).to_string();
-        }
-        Detail::SeatsTwice(count) => {
-            return td_string!(lang, sales.seats_twice, count = format::number(*count)).to_string();
-        }
-        Detail::OutOfRange(from, to) => {
-            return td_string!(lang, sales.out_of_range, from = *from, to = *to).to_string();
-        }
-    };
-    plain.to_owned()
 }
 
 /// The last step, in two: what becomes fixed is told before it is done.

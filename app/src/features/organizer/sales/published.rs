@@ -1,6 +1,6 @@
 //! A published performance: what is fixed, whether its seats are in place, and the ways on.
 
-use super::draft::Zones;
+use super::draft::{Zones, mode_text};
 use crate::components::icon::{Icon, Sign};
 use crate::components::phase::PhaseLabel;
 use crate::features::organizer::frame::may;
@@ -8,7 +8,8 @@ use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use domain::organizer::Action;
-use domain::organizer::sales::{DraftView, LocalText, Published, Readiness, SectionReady, hold_minutes};
+use domain::organizer::sales::{DraftView, LocalText, Published, Readiness, SectionReady, minutes_text};
+use domain::queue::Mode;
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 use std::time::Duration;
@@ -131,19 +132,27 @@ fn Facts(view: DraftView, commitment: String) -> impl IntoView {
     let at = |time: &LocalText| time.zoned.as_ref().map(|zoned| format::zoned_moment(lang, zoned)).unwrap_or_default();
     let place = view.plan.as_ref().map(|plan| format!("{}, {}", plan.venue, plan.city)).unwrap_or_default();
     let yes_no = |on: bool| if on { td_string!(lang, sales.yes) } else { td_string!(lang, sales.no) }.to_owned();
+    let or = |time: &LocalText, none: &'static str| if time.zoned.is_some() { at(time) } else { none.to_owned() };
+    let window = (view.mode == Mode::Lottery).then(|| (td_string!(lang, sales.window), minutes_text(view.window_ms)));
     let facts = [
         (td_string!(lang, sales.plan), place),
         (td_string!(lang, sales.starts), at(&view.starts)),
         (td_string!(lang, sales.opens), at(&view.opens)),
         (td_string!(lang, sales.closes), at(&view.closes)),
+        (td_string!(lang, sales.mode), mode_text(lang, view.mode).to_owned()),
+        (td_string!(lang, sales.registers), or(&view.registers, td_string!(lang, sales.registers_at_once))),
+        (td_string!(lang, sales.account_cutoff), or(&view.account_cutoff, td_string!(lang, sales.no_cutoff))),
         (td_string!(lang, sales.seat_limit), view.seat_limit.to_string()),
-        (td_string!(lang, sales.hold_time), hold_minutes(view.hold_ttl_ms)),
+        (td_string!(lang, sales.hold_time), minutes_text(view.hold_ttl_ms)),
         (td_string!(lang, sales.single_seat), yes_no(view.single_seat_rule)),
         (td_string!(lang, sales.shoppers), format::number(view.shoppers_max)),
         (td_string!(lang, sales.release), format::number(view.release_per_min)),
     ];
-    let rows =
-        facts.into_iter().map(|(name, value)| view! { <div><dt>{name}</dt><dd>{value}</dd></div> }).collect_view();
+    let rows = facts
+        .into_iter()
+        .chain(window)
+        .map(|(name, value)| view! { <div><dt>{name}</dt><dd>{value}</dd></div> })
+        .collect_view();
     view! {
         <dl class="sales-facts" data-testid="published">
             {rows}
