@@ -30,8 +30,8 @@ fmt: ## Formats the Rust code.
 simulate: ## Plays sales of seats with faults in a model of both stores. SEEDS=100000 START=0 or SEED=123
 	@SEEDS='$(SEEDS)' START='$(START)' SEED='$(SEED)' scripts/simulate.sh
 
-rush: ## Simulates an on-sale and prints the result as JSON. FANS=2000 SEATS=2000 [URL=http://...]
-	@FANS='$(FANS)' SEATS='$(SEATS)' URL='$(URL)' scripts/rush.sh
+rush: ## Simulates an on-sale and prints the result as JSON. FANS=2000 SEATS=2000 [URL=http://...] [QUEUE_ONLY=1]
+	@FANS='$(FANS)' SEATS='$(SEATS)' URL='$(URL)' QUEUE_ONLY='$(QUEUE_ONLY)' scripts/rush.sh
 
 bench: ## Measures the program beside baselines and budgets, in some minutes. [ONLY=holds,fanout]
 	@ONLY='$(ONLY)' scripts/bench.sh

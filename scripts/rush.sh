@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The load simulator: FANS fans rush for SEATS seats. Starts and stops everything itself, in a folder of
-# its own, unless URL names a running installation. The last line is the result as JSON.
+# its own, unless URL names a running installation. With QUEUE_ONLY they stay at the door: joins, polls,
+# the draw, entries. The last line is the result as JSON.
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 
 "$ROOT/scripts/stores.sh"
@@ -8,4 +9,5 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 use_dist
 arguments=(--fans "${FANS:-2000}" --seats "${SEATS:-2000}")
 [ -z "${URL:-}" ] || arguments+=(--url "$URL")
+[ -z "${QUEUE_ONLY:-}" ] || arguments+=(--queue-only)
 exec "$STARARENA_BIN" rush "${arguments[@]}"

@@ -52,6 +52,7 @@ page_tests() {
 "$ROOT/scripts/setup.sh"
 source "$ROOT/scripts/common.sh"
 "$ROOT/scripts/stores.sh"
+"$ROOT/scripts/nginx.sh"
 "$ROOT/scripts/nextest.sh"
 
 case $which in

@@ -11,13 +11,15 @@
 mod best;
 mod fanout;
 mod figure;
-mod hello;
+pub(crate) mod hello;
 mod holds;
 mod house;
-mod load;
+mod join;
+pub(crate) mod load;
 mod machine;
-mod memory;
+pub(crate) mod memory;
 mod orders;
+mod page;
 mod rebuild;
 mod snapshot;
 mod socket;
@@ -31,7 +33,7 @@ use futures::future::LocalBoxFuture;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// Shortest and longest timed load, in seconds: the whole run stays within six minutes.
+/// Shortest and longest timed load, in seconds: the whole run stays within eight minutes.
 const SECONDS: std::ops::RangeInclusive<f64> = 0.1..=20.0;
 
 /// What to measure, and how long.
@@ -80,6 +82,16 @@ const GROUPS: &[Group] = &[
         name: "hello",
         about: "requests a second of a bare application, and of the queue's polled status",
         measure: |context| Box::pin(hello::measure(context)),
+    },
+    Group {
+        name: "join",
+        about: "places in a queue taken a second over HTTP, their latencies, and memory of a waiting fan",
+        measure: |context| Box::pin(join::measure(context)),
+    },
+    Group {
+        name: "page",
+        about: "the page of an event, rendered by the server",
+        measure: |context| Box::pin(page::measure(context)),
     },
     Group {
         name: "holds",

@@ -4,6 +4,7 @@ mod bench;
 mod catalog;
 mod doctor;
 mod organization;
+mod queue;
 mod rush;
 mod venue;
 
@@ -82,6 +83,11 @@ enum Command {
     },
     /// Seed the demo into the stores and print its sign-ins
     Demo,
+    /// Try the door in virtual time, and check a draw
+    Queue {
+        #[command(subcommand)]
+        command: queue::QueueCommand,
+    },
     /// Simulate an on-sale; the last line is the result as JSON
     Rush(rush::RushArgs),
     /// Measure what the program does, beside baselines of the same run
@@ -146,6 +152,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Event { command } => catalog::event(command).await?,
         Command::Performance { command } => catalog::performance(command).await?,
         Command::Demo => with_backend(demo).await?,
+        Command::Queue { command } => return queue::run(command).await,
         Command::Rush(args) => return rush::run(args).await,
         Command::Bench(args) => return bench::run(args).await,
         Command::Doctor => return doctor::run().await,

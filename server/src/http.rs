@@ -2,6 +2,7 @@
 
 mod edge;
 mod errors;
+mod hot;
 mod listen;
 mod maps;
 mod plain;
@@ -11,6 +12,7 @@ mod uploads;
 pub use listen::serve;
 pub use socket::Sockets;
 
+use app::document::DoorEntry;
 use app::{App, shell};
 use axum::Router;
 use axum::extract::FromRef;
@@ -34,6 +36,8 @@ pub struct State {
     pub backend: Arc<Backend>,
     /// Where the site's files are.
     pub leptos: LeptosOptions,
+    /// Where the files of the small entry are, if the site was built with one.
+    pub door: Option<DoorEntry>,
     /// Renders the metrics.
     pub metrics: PrometheusHandle,
     /// Proxies whose `X-Forwarded-For` is believed.
@@ -54,8 +58,12 @@ impl FromRef<State> for LeptosOptions {
 pub fn router(state: State) -> Router {
     let options = state.leptos.clone();
     let backend = Arc::clone(&state.backend);
+    let door = state.door.clone();
     let context = move || {
         provide_context(Arc::clone(&backend));
+        if let Some(door) = &door {
+            provide_context(door.clone());
+        }
         app::context::provide_nonce();
     };
     Router::new()
@@ -64,7 +72,8 @@ pub fn router(state: State) -> Router {
         .route("/metrics", get(plain::metrics))
         .route("/api/server-time", get(plain::server_time))
         .route("/api/ticket-key", get(plain::ticket_key))
-        .route("/api/performances/{id}/queue/status", get(plain::queue_status))
+        .route("/api/performances/{id}/queue/draw", get(plain::draw_facts))
+        .route("/api/performances/{id}/queue/arrivals", get(plain::arrivals))
         .route("/webhooks/sandbox", post(plain::sandbox_webhook))
         .route("/maps/{name}", get(maps::file))
         .route("/ws/performances/{id}", get(socket::upgrade))
@@ -75,5 +84,7 @@ pub fn router(state: State) -> Router {
         })
         .fallback(leptos_axum::file_and_error_handler_with_context::<State, _>(context, shell))
         .layer(axum::middleware::from_fn_with_state(state.clone(), edge::edge))
+        // Routes that are added behind a layer are outside of it.
+        .merge(hot::routes())
         .with_state(state)
 }

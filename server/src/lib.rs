@@ -11,3 +11,4 @@ pub mod psp;
 pub mod run;
 pub mod rush;
 pub mod telemetry;
+pub mod tls;

@@ -10,6 +10,7 @@ pub use stores::StoreAccess;
 
 use crate::http;
 use anyhow::Context as _;
+use app::document::DoorEntry;
 use backend::{Backend, Config, SystemClock, Workers};
 use leptos::config::{LeptosOptions, get_configuration};
 use std::io::Write as _;
@@ -129,16 +130,18 @@ async fn work(
         Some(listener) => {
             let address = listener.local_addr()?;
             let sockets = http::Sockets::new(backend.config().live);
+            let leptos = site_options()?;
             let state = http::State {
                 backend: Arc::clone(&backend),
-                leptos: site_options()?,
+                door: door_entry(&leptos)?,
+                leptos,
                 metrics,
                 trusted_proxies: Arc::new(listen.trusted_proxies.clone()),
                 sockets: Arc::clone(&sockets),
                 stop: stop.clone(),
             };
             announce(&format!("listening on http://{address}"), &backend, demo.as_ref())?;
-            http::serve(listener, http::router(state), &sockets, stop).await?;
+            http::serve(listener, http::router(state), &sockets, backend.load(), stop).await?;
         }
         None => {
             announce("working", &backend, demo.as_ref())?;
@@ -185,6 +188,21 @@ fn stop_on_signal() -> CancellationToken {
         cancelled.cancel();
     });
     stop
+}
+
+/// Where the files of the small entry for the crowd's pages are: there is one in a release build, none while
+/// the build tool watches the sources.
+fn door_entry(site: &LeptosOptions) -> anyhow::Result<Option<DoorEntry>> {
+    /// The names of its hashed files, beside the program.
+    const HASHES: &str = "hash-door.txt";
+    let beside = std::env::current_exe()?.parent().map(|folder| folder.join(HASHES));
+    let is_built = site.hash_files && beside.is_some_and(|hashes| hashes.exists());
+    Ok(is_built.then(|| {
+        let mut options = site.clone();
+        options.output_name = "door".into();
+        options.hash_file = HASHES.into();
+        DoorEntry(options)
+    }))
 }
 
 /// Where the site's files are: as the build tool says, else beside the program.

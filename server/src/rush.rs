@@ -6,6 +6,9 @@
 //! stores: it is given sessions and an address, has no bypass of any rule, and takes the server's own
 //! audit as a future that it awaits at the end.
 //!
+//! [`wait`] is another crowd, which stays at the door: tens of thousands of fans on few connections, of whom
+//! nobody buys.
+//!
 //! The load is open-loop where it matters: fans press Join at moments drawn beforehand, and latencies
 //! count from those moments. Everything is bounded: connections, sockets, tries, journals, time.
 
@@ -21,6 +24,7 @@ mod journal;
 #[cfg(test)]
 mod mock;
 mod report;
+pub(crate) mod waiting;
 mod watch;
 mod world;
 
@@ -47,6 +51,7 @@ use self::world::World;
 
 pub use self::area::StandingArea;
 pub use self::report::Report;
+pub use self::waiting::{Memory, WaitConfig, WaitReport, run as wait};
 
 /// How long the queue's state and the first map may take to appear.
 const READY_LIMIT: Duration = Duration::from_secs(30);
@@ -132,8 +137,6 @@ pub struct RushConfig {
     pub patience: Duration,
     /// Every choice of the fans follows from it.
     pub seed: u64,
-    /// Fans go no further than to their turn at the door (and wait for an opening that is to come).
-    pub queue_only: bool,
     /// Stores are made to fail during the run: a lease may be lost then (never doubled).
     pub store_faults: bool,
     /// Most open connections of all fans together.
@@ -164,7 +167,6 @@ impl RushConfig {
             think_max: Duration::from_secs(1),
             patience: Duration::from_secs(6),
             seed: 1,
-            queue_only: false,
             store_faults: false,
             connections_max: 2_000,
             sockets_max: 500,
@@ -268,7 +270,7 @@ pub async fn run(
     let keeper = Arc::clone(&world);
     tokio::spawn(async move { keeper.keep_board().await });
     let cookies = config.fans.first().map(|fan| fan.cookie.clone()).unwrap_or_default();
-    let eyes = (!config.queue_only).then(|| world.spawn_follower(Arc::clone(&world.eyes), None, cookies.clone()));
+    let eyes = world.spawn_follower(Arc::clone(&world.eyes), None, cookies.clone());
     world.ready(Instant::now() + READY_LIMIT).await?;
 
     let mut fans = rush(&config, &world, &mut progress).await?;
@@ -276,7 +278,7 @@ pub async fn run(
     let map_breaches = last_look(&world, cookies, &settled).await;
     drop(stop);
     let mut sockets = world.take_sockets();
-    sockets.extend(eyes);
+    sockets.push(eyes);
     let logs = end_sockets(sockets).await;
 
     if let Some(path) = &config.journal {
@@ -378,9 +380,6 @@ async fn settle(world: &World, fans: &mut Vec<(Fan, End)>) -> (Vec<Fan>, Vec<End
 
 /// What a new visitor's map shows wrongly, once the last changes had time to arrive.
 async fn last_look(world: &World, cookies: String, fans: &[Fan]) -> Vec<String> {
-    if world.queue_only {
-        return Vec::new();
-    }
     let entries: Vec<Entry<'_>> = fans.iter().map(|fan| (fan.account, &fan.journal)).collect();
     let (door, deadline) = (world.door(None, cookies), Instant::now() + MAP_SETTLE_LIMIT.min(world.settle_limit));
     loop {
@@ -482,9 +481,8 @@ mod tests {
     async fn what_the_audit_finds_is_reported() {
         let house = House::open(10, 2, Fault::None).await;
         let audit: Audit<'_> = Box::pin(async { Ok(vec!["I3: a posting does not sum to zero".to_owned()]) });
-        let report = run(RushConfig { queue_only: true, ..quick(&house, 5) }, Some(audit), |_| {}).await.unwrap();
+        let report = run(quick(&house, 5), Some(audit), |_| {}).await.unwrap();
         assert_eq!(report.breaches, ["audit: I3: a posting does not sum to zero"]);
-        assert_eq!(report.admitted, 0);
     }
 
     #[test]

@@ -221,7 +221,7 @@ fn every_script_over_redis_says_its_arguments_its_result_and_why_it_is_one_step(
     for (path, text) in scripts {
         let head: Vec<&str> = text.lines().take_while(|line| line.starts_with("--")).collect();
         let says = |word: &str| head.iter().any(|line| line.contains(word));
-        let shared = path.ends_with("common.lua");
+        let shared = path.ends_with("common.lua") || path.ends_with("common_queue.lua");
         let words: &[&str] = if shared { &["KEYS ", "ARGV "] } else { &["Result ", "Atomic, because "] };
         findings.extend(
             words.iter().filter(|word| !says(word)).map(|word| format!("{} does not say `{word}`", path.display())),

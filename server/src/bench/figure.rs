@@ -17,6 +17,8 @@ pub(super) enum Budget {
     Below(f64),
     /// The value stays at or below.
     AtMost(f64),
+    /// The value reaches this.
+    AtLeast(f64),
     /// The value reaches this share of the baseline.
     Share(f64),
 }
@@ -34,7 +36,7 @@ pub struct Figure {
     pub baseline: Option<f64>,
     /// Value by baseline.
     pub ratio: Option<f64>,
-    /// The budget: `value < 25`, `value <= 20` or `ratio >= 0.25`.
+    /// The budget: `value < 25`, `value <= 20`, `value >= 5000` or `ratio >= 0.25`.
     pub budget: Option<String>,
     /// Whether it holds.
     pub holds: Option<bool>,
@@ -57,6 +59,7 @@ impl Figure {
         let (text, holds) = match budget {
             Budget::Below(most) => (format!("value < {most}"), self.value < most),
             Budget::AtMost(most) => (format!("value <= {most}"), self.value <= most),
+            Budget::AtLeast(least) => (format!("value >= {least}"), self.value >= least),
             Budget::Share(least) => (format!("ratio >= {least}"), self.ratio.is_some_and(|ratio| ratio >= least)),
         };
         Self { budget: Some(text), holds: Some(holds), ..self }
@@ -88,6 +91,12 @@ pub(super) fn per_second(count: usize, elapsed: Duration) -> f64 {
 #[expect(clippy::cast_precision_loss, reason = "counts of one run are far below 2^52")]
 pub(super) fn count(count: usize) -> f64 {
     count as f64
+}
+
+/// A number of bytes as a value.
+#[expect(clippy::cast_precision_loss, reason = "memory is far below 2^52 bytes")]
+pub(super) fn bytes(bytes: u64) -> f64 {
+    bytes as f64
 }
 
 /// Milliseconds of a time.
@@ -205,10 +214,11 @@ mod tests {
             Figure::new("b", 25.0, "ms").within(Budget::Below(25.0)),
             Figure::new("c", 20.0, "KB").within(Budget::AtMost(20.0)),
             Figure::new("d", 1.0, "ms"),
+            Figure::new("e", 4_999.0, "1/s").within(Budget::AtLeast(5_000.0)),
         ];
         let report = Report { machine: json!({ "cores": 2 }), figures, failures: Vec::new() };
-        assert_eq!(report.budgets(), (2, 3));
-        assert_eq!(report.table().lines().last(), Some("2 of 3 budgets hold"));
+        assert_eq!(report.budgets(), (2, 4));
+        assert_eq!(report.table().lines().last(), Some("2 of 4 budgets hold"));
         let list = report.to_json();
         assert_eq!(
             (&list[0]["name"], &list[0]["value"], &list[0]["facts"]["cores"]),
@@ -218,7 +228,7 @@ mod tests {
             (&list[1]["ratio"], &list[1]["budget"], &list[2]["holds"]),
             (&json!(0.3), &json!("ratio >= 0.25"), &json!(false))
         );
-        assert_eq!(list.as_array().unwrap().len(), 5);
+        assert_eq!(list.as_array().unwrap().len(), 6);
     }
 
     #[test]

@@ -33,14 +33,14 @@ pub async fn serve(until: impl Future<Output = ()> + Send + 'static, print: fn(&
 }
 
 /// The bare application as a process of its own; it ends when its standard input closes.
-pub(super) struct Hello {
-    pub(super) address: SocketAddr,
+pub(crate) struct Hello {
+    pub(crate) address: SocketAddr,
     child: Child,
     stdin: ChildStdin,
 }
 
 impl Hello {
-    pub(super) async fn start() -> anyhow::Result<Self> {
+    pub(crate) async fn start() -> anyhow::Result<Self> {
         let mut child = Command::new(std::env::current_exe()?)
             .args(["bench", "--hello"])
             .stdin(Stdio::piped())
@@ -60,7 +60,7 @@ impl Hello {
         Ok(Self { address, child, stdin })
     }
 
-    pub(super) async fn stop(mut self) {
+    pub(crate) async fn stop(mut self) {
         drop(self.stdin);
         // It has nothing to lose: whoever doesn't end by itself is ended.
         if tokio::time::timeout(Duration::from_secs(2), self.child.wait()).await.is_err() {

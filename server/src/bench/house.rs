@@ -17,6 +17,8 @@ use std::time::Duration;
 const GROUP_LIMIT: Duration = Duration::from_secs(100);
 /// How long the seats of a sale may take to be in place.
 const WARM_LIMIT: Duration = Duration::from_secs(30);
+/// How long the lobby of a sale lasts in which fans only wait: longer than any group.
+const LOBBY_MS: i64 = 3_600_000;
 /// How long the order writer may take to write what is left after a load.
 const DRAIN_LIMIT: Duration = Duration::from_secs(60);
 /// How often it is looked at meanwhile.
@@ -109,10 +111,20 @@ impl House {
 
     /// Makes a sale that is open, with room for as many shoppers as are let in.
     pub(super) async fn sale(&self, seats: u32) -> anyhow::Result<PerformanceId> {
+        self.sale_that_opens_in(0, seats).await
+    }
+
+    /// Makes a sale that opens after the run: places in its queue can be taken, and nobody is let in.
+    pub(super) async fn lobby(&self, seats: u32) -> anyhow::Result<PerformanceId> {
+        self.sale_that_opens_in(LOBBY_MS, seats).await
+    }
+
+    async fn sale_that_opens_in(&self, ms: i64, seats: u32) -> anyhow::Result<PerformanceId> {
         let name = format!("Bench Arena {seats}");
         let id = self
             .backend
             .seed_sale(generate::arena(seats, &name), &name, |sale| {
+                sale.opens = sale.opens.plus(ms);
                 sale.shoppers_max = 1_000_000;
                 sale.hold_ttl_ms = 3_600_000;
                 sale.seat_limit = 4;
@@ -179,6 +191,20 @@ impl House {
             body.len(),
         );
         Ok(text.into())
+    }
+
+    /// The whole request for a place in a queue, as the page sends it.
+    pub(super) fn join_request(&self, id: PerformanceId, fan: &FanLogin) -> anyhow::Result<bytes::Bytes> {
+        Ok(crate::rush::waiting::join_request(&self.address()?.to_string(), id, &fan.cookie))
+    }
+
+    /// Memory that Redis has allocated, and the server's resident memory, in bytes.
+    pub(super) async fn memory(&self) -> anyhow::Result<[f64; 2]> {
+        // A rewrite of the append-only file would be counted for what was asked for.
+        self.bench.quiet().await?;
+        let redis = super::figure::bytes(self.bench.redis_memory().await?);
+        let server = self.server.as_ref().and_then(ServerProcess::pid).context("the server has ended")?;
+        Ok([redis, super::memory::resident(server)?])
     }
 
     /// Refuses a run after which an invariant doesn't hold.

@@ -42,7 +42,7 @@ pub(super) async fn measure(context: Arc<Context>) -> anyhow::Result<Vec<Figure>
 }
 
 /// Resident memory of a process, in bytes.
-pub(super) fn resident(pid: u32) -> anyhow::Result<f64> {
+pub(crate) fn resident(pid: u32) -> anyhow::Result<f64> {
     field(&format!("/proc/{pid}/status"), "VmRSS:")
 }
 

@@ -7,7 +7,8 @@ use backend::{Backend, Member, NewPerformance};
 use clap::Subcommand;
 use domain::organizer::pricing::SeatSet;
 use domain::organizer::replanning::{PlanChange, SeatPlaces, Taken};
-use domain::organizer::sales::EventFields;
+use domain::organizer::sales::{EventFields, window_time};
+use domain::queue::Mode;
 use domain::{AllocationId, Millis, PerformanceId, PlanId, SeatNo};
 use std::sync::Arc;
 
@@ -44,47 +45,7 @@ pub(super) enum EventCommand {
 #[derive(Subcommand)]
 pub(super) enum PerformanceCommand {
     /// Make a performance of an event at a venue
-    Create {
-        /// Address part of the event
-        #[arg(long)]
-        event: String,
-        /// Name of the venue
-        #[arg(long)]
-        venue: String,
-        /// When it begins: milliseconds since 1970, or minutes from now as +90
-        #[arg(long)]
-        starts: String,
-        /// When the on-sale opens, in the same forms
-        #[arg(long)]
-        opens: String,
-        /// When the sale ends, in the same forms; when it begins otherwise
-        #[arg(long)]
-        closes: Option<String>,
-        /// Currency of all prices
-        #[arg(long, default_value = "EUR")]
-        currency: String,
-        /// Price of a category in minor units, as "Lower Bowl=8900"; once for each category
-        #[arg(long = "price", required = true)]
-        prices: Vec<String>,
-        /// Most seats for one account
-        #[arg(long, default_value_t = 6)]
-        limit: u32,
-        /// Length of a hold in seconds
-        #[arg(long, default_value_t = 900)]
-        hold_ttl_s: u32,
-        /// Refuse choices that leave one seat alone
-        #[arg(long)]
-        single_seat_rule: bool,
-        /// Most shoppers inside at once
-        #[arg(long, default_value_t = 2_000)]
-        shoppers_max: u32,
-        /// Places released a minute
-        #[arg(long, default_value_t = 1_200)]
-        release_per_min: u32,
-        /// The organization to act for; made if there is none of that name
-        #[arg(long, default_value = ORGANIZATION)]
-        organization: String,
-    },
+    Create(CreateArgs),
     /// Rest entry; whoever is inside goes on
     Pause {
         /// The performance
@@ -141,6 +102,62 @@ pub(super) enum PerformanceCommand {
         #[arg(long, default_value = ORGANIZATION)]
         organization: String,
     },
+}
+
+/// What is said of a performance.
+#[derive(clap::Args)]
+pub(super) struct CreateArgs {
+    /// Address part of the event
+    #[arg(long)]
+    event: String,
+    /// Name of the venue
+    #[arg(long)]
+    venue: String,
+    /// When it begins: milliseconds since 1970, or minutes from now as +90
+    #[arg(long)]
+    starts: String,
+    /// When the on-sale opens, in the same forms
+    #[arg(long)]
+    opens: String,
+    /// Draw a lottery in place of a queue: registration until the opening, then windows in the drawn order
+    #[arg(long)]
+    lottery: bool,
+    /// From when on places can be taken, in the same forms; from now on otherwise
+    #[arg(long)]
+    registers: Option<String>,
+    /// Accounts that were made after this instant get no place, in the same forms
+    #[arg(long)]
+    account_cutoff: Option<String>,
+    /// Length of a lottery's window in minutes; a fraction is allowed
+    #[arg(long, default_value = "30")]
+    window_minutes: String,
+    /// When the sale ends, in the same forms; when the performance begins otherwise
+    #[arg(long)]
+    closes: Option<String>,
+    /// Currency of all prices
+    #[arg(long, default_value = "EUR")]
+    currency: String,
+    /// Price of a category in minor units, as "Lower Bowl=8900"; once for each category
+    #[arg(long = "price", required = true)]
+    prices: Vec<String>,
+    /// Most seats for one account
+    #[arg(long, default_value_t = 6)]
+    limit: u32,
+    /// Length of a hold in seconds
+    #[arg(long, default_value_t = 900)]
+    hold_ttl_s: u32,
+    /// Refuse choices that leave one seat alone
+    #[arg(long)]
+    single_seat_rule: bool,
+    /// Most shoppers inside at once
+    #[arg(long, default_value_t = 2_000)]
+    shoppers_max: u32,
+    /// Most places released a minute
+    #[arg(long, default_value_t = 1_200)]
+    release_per_min: u32,
+    /// The organization to act for; made if there is none of that name
+    #[arg(long, default_value = ORGANIZATION)]
+    organization: String,
 }
 
 /// What is said of kept seats.
@@ -204,41 +221,7 @@ async fn member(backend: &Arc<Backend>, organization: &str) -> anyhow::Result<Me
 pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<()> {
     with_backend(async |backend| {
         match command {
-            PerformanceCommand::Create {
-                event,
-                venue,
-                starts,
-                opens,
-                closes,
-                currency,
-                prices,
-                limit,
-                hold_ttl_s,
-                single_seat_rule,
-                shoppers_max,
-                release_per_min,
-                organization,
-            } => {
-                let member = member(&backend, &organization).await?;
-                let now = backend.now();
-                let starts = instant("--starts", &starts, now)?;
-                let (plan, categories) = backend.plan_of_venue(&member, &venue).await?;
-                let new = NewPerformance {
-                    starts,
-                    opens: instant("--opens", &opens, now)?,
-                    closes: closes.map_or(Ok(starts), |text| instant("--closes", &text, now))?,
-                    seat_limit: limit,
-                    hold_ttl_ms: i64::from(hold_ttl_s) * 1_000,
-                    single_seat_rule,
-                    shoppers_max,
-                    release_per_min,
-                    currency: currency.parse()?,
-                    prices: prices.iter().map(|text| price(text, &categories)).collect::<anyhow::Result<_>>()?,
-                };
-                let event = backend.event_by_slug(&member, &event).await?;
-                let id = backend.sell(&member, event, plan, &new).await?;
-                print(&id.to_string());
-            }
+            PerformanceCommand::Create(args) => create(&backend, args).await?,
             PerformanceCommand::Pause { id, organization } => {
                 backend.pause_for(&member(&backend, &organization).await?, id, true).await?;
             }
@@ -267,6 +250,34 @@ pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<(
         Ok(())
     })
     .await
+}
+
+async fn create(backend: &Arc<Backend>, args: CreateArgs) -> anyhow::Result<()> {
+    let member = member(backend, &args.organization).await?;
+    let now = backend.now();
+    let perhaps = |option: &str, text: Option<String>| text.map(|text| instant(option, &text, now)).transpose();
+    let starts = instant("--starts", &args.starts, now)?;
+    let (plan, categories) = backend.plan_of_venue(&member, &args.venue).await?;
+    let new = NewPerformance {
+        starts,
+        opens: instant("--opens", &args.opens, now)?,
+        mode: if args.lottery { Mode::Lottery } else { Mode::Queue },
+        registers: perhaps("--registers", args.registers)?,
+        account_cutoff: perhaps("--account-cutoff", args.account_cutoff)?,
+        window_ms: window_time("--window-minutes", &args.window_minutes)?,
+        closes: perhaps("--closes", args.closes)?.unwrap_or(starts),
+        seat_limit: args.limit,
+        hold_ttl_ms: i64::from(args.hold_ttl_s) * 1_000,
+        single_seat_rule: args.single_seat_rule,
+        shoppers_max: args.shoppers_max,
+        release_per_min: args.release_per_min,
+        currency: args.currency.parse()?,
+        prices: args.prices.iter().map(|text| price(text, &categories)).collect::<anyhow::Result<_>>()?,
+    };
+    let event = backend.event_by_slug(&member, &args.event).await?;
+    let id = backend.sell(&member, event, plan, &new).await?;
+    print(&id.to_string());
+    Ok(())
 }
 
 async fn allocate(backend: &Arc<Backend>, args: AllocateArgs) -> anyhow::Result<()> {

@@ -1,14 +1,15 @@
 //! The edge that every request passes: request id, size, origin, caller, headers, measurement.
 
-use super::errors::{failed, refuse};
+use super::errors::{self, failed, refuse};
 use super::{BODY_MAX_BYTES, State, uploads};
 use app::context::{Caller, PageNonce, SESSION_COOKIE};
+use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State as Extract};
 use axum::middleware::Next;
 use axum::response::Response;
 use backend::Client;
 use cookie::Cookie;
-use domain::Code;
+use domain::{Code, Refusal};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::LazyLock;
@@ -19,6 +20,8 @@ use tracing::Instrument as _;
 const WEBHOOKS: &str = "/webhooks/";
 /// Files under the digest of their content: they never change.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
+/// Pages that are the same for all who ask in a language.
+const SHARED: &str = "public, max-age=2, stale-while-revalidate=5";
 /// Whether the build tool watches the sources: its script listens for changes on a port of its own.
 static LIVE_RELOAD: LazyLock<bool> = LazyLock::new(|| std::env::var_os("LEPTOS_WATCH").is_some());
 /// Most cookies that are read from one request.
@@ -33,6 +36,7 @@ pub(super) async fn edge(Extract(state): Extract<State>, mut request: Request, n
     let https = state.backend.config().public_url.starts_with("https://");
     let span = tracing::info_span!("request", id, %method, path);
     let nonce = uuid::Uuid::new_v4().simple().to_string();
+    let shared = is_shared(&request);
     request.extensions_mut().insert(PageNonce(nonce.clone()));
     let response = async {
         if let Some(refused) = check(&state, &request) {
@@ -40,6 +44,11 @@ pub(super) async fn edge(Extract(state): Extract<State>, mut request: Request, n
         }
         if is_static(&path) {
             return next.run(request).await;
+        }
+        if is_for_newcomers(&path)
+            && let Err(refusal) = state.backend.load().admit()
+        {
+            return busy(&refusal, &path);
         }
         let seen = seen(&state, &request);
         match caller(&state, seen, &path).await {
@@ -57,7 +66,24 @@ pub(super) async fn edge(Extract(state): Extract<State>, mut request: Request, n
     .instrument(span)
     .await;
     measure(&method, &path, &response, started);
-    finish(response, &path, &id, &nonce, https)
+    finish(shared_page(response, shared), &path, &id, &nonce, https)
+}
+
+/// The answer to who is turned away: a page that comes again by itself, or the refusal for programs.
+fn busy(refusal: &Refusal, path: &str) -> Response {
+    let mut response = errors::answer(refusal);
+    if !path.starts_with("/api/") {
+        let seconds = refusal.retry_after_ms.unwrap_or(2_000).div_ceil(1_000);
+        *response.body_mut() = Body::from(format!(
+            "<!DOCTYPE html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>StarArena</title>\
+             <meta name=\"viewport\" content=\"width=device-width\"><meta http-equiv=\"refresh\" content=\"{seconds}\">\
+             </head><body><main><h1>One moment</h1><p>Very many people are coming in. This page tries again by itself in \
+             {seconds} s. Places and orders that you have are safe.</p><p lang=\"zh\">访问的人非常多。本页将在 {seconds} \
+             秒后自动重试，您已有的排队位置和订单都不会丢失。</p></main></body></html>"
+        ));
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
+    }
+    response
 }
 
 /// What needs no store: the size that is announced, and where an unsafe request comes from.
@@ -87,14 +113,14 @@ fn check(state: &State, request: &Request) -> Option<Response> {
 
 /// An answer given before the body was read: the connection can't be used again, and says so, or a
 /// client's next request on it would be lost.
-fn unread(mut response: Response) -> Response {
+pub(super) fn unread(mut response: Response) -> Response {
     response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 
 /// Browsers say where a request comes from, in one header or the other; what says neither is no page
 /// of ours. A client that is no browser sends our origin.
-fn same_site(state: &State, headers: &HeaderMap) -> bool {
+pub(super) fn same_site(state: &State, headers: &HeaderMap) -> bool {
     if let Some(site) = headers.get("sec-fetch-site") {
         return matches!(site.as_bytes(), b"same-origin" | b"none");
     }
@@ -114,7 +140,40 @@ fn is_static(path: &str) -> bool {
     ["/pkg/", "/maps/", "/pictures/", "/fonts/", "/healthz", "/readyz", "/metrics", WEBHOOKS, "/favicon"]
         .iter()
         .any(|prefix| path.starts_with(prefix))
-        || (path.starts_with("/api/performances/") && path.ends_with("/queue/status"))
+        || (path.starts_with("/api/performances/")
+            && (path.ends_with("/queue/draw") || path.ends_with("/queue/arrivals")))
+}
+
+/// Whether a page is the same for all who ask for it in a language: a public one, for a visitor who brings
+/// nothing along.
+fn is_shared(request: &Request) -> bool {
+    let path = request.uri().path();
+    request.method() == Method::GET
+        && (path == "/" || path.starts_with("/events/"))
+        && !request.headers().contains_key(header::COOKIE)
+        && !request.headers().contains_key(header::AUTHORIZATION)
+}
+
+/// Lets caches keep a shared page for a moment, so that a crowd on an event's page costs one rendering. Its
+/// nonce is then that of some seconds, which is why only pages without anything of a visitor's are kept.
+fn shared_page(mut response: Response, shared: bool) -> Response {
+    let is_whole = response.status() == http::StatusCode::OK && !response.headers().contains_key(header::SET_COOKIE);
+    if shared && is_whole {
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(SHARED));
+        headers.append(header::VARY, HeaderValue::from_static("accept-language, cookie"));
+    }
+    response
+}
+
+/// What newcomers ask for: turned away first when the process has too much to do. Who is inside, who pays
+/// and who sells goes elsewhere.
+fn is_for_newcomers(path: &str) -> bool {
+    path == "/"
+        || ["/events/", "/sign-in", "/sign-up", "/api/queue-join", "/api/queue-view", "/api/sign-up"]
+            .iter()
+            .any(|prefix| path.starts_with(prefix))
+        || (path.starts_with("/performances/") && (path.ends_with("/queue") || path.ends_with("/draw")))
 }
 
 /// What a request says about its caller, before anything is believed.
@@ -138,9 +197,7 @@ async fn caller(state: &State, seen: Caller, path: &str) -> Result<(Caller, Opti
     let Some((_, token)) = seen.cookies.iter().find(|(found, _)| *found == name) else { return Ok((seen, None)) };
     match state.backend.read_session(token).await {
         Ok(Some((session, renewed))) => {
-            let secure = if name.starts_with("__Host-") { "; Secure" } else { "" };
-            let renewed =
-                renewed.map(|token| format!("{name}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000{secure}"));
+            let renewed = renewed.map(|token| session_cookie(&name, &token));
             Ok((Caller { session: Some(session), ..seen }, renewed))
         }
         Ok(None) => Ok((seen, None)),
@@ -148,6 +205,12 @@ async fn caller(state: &State, seen: Caller, path: &str) -> Result<(Caller, Opti
         Err(error) if path.starts_with("/api/") || path.starts_with("/ws/") => Err(Box::new(failed(&error))),
         Err(_) => Ok((seen, None)),
     }
+}
+
+/// The session's cookie as a header sets it.
+pub(super) fn session_cookie(name: &str, token: &str) -> String {
+    let secure = if name.starts_with("__Host-") { "; Secure" } else { "" };
+    format!("{name}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000{secure}")
 }
 
 /// The right-most hop that is no trusted proxy.

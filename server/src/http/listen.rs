@@ -4,20 +4,28 @@
 use super::Sockets;
 use axum::Router;
 use axum::extract::ConnectInfo;
+use backend::Load;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use socket2::SockRef;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tower::{Layer as _, util::MapRequestLayer};
 
-/// Connections of one process; more wait in the kernel's queue.
+/// Connections of one process; more are told to come again.
 const CONNECTIONS_MAX: usize = 30_000;
+/// Connections that are being told so; more are closed without a word.
+const TOLD_MAX: usize = 1_000;
+/// When they may come again, at least.
+const FULL_AGAIN_MS: u32 = 2_000;
+/// How long telling may take.
+const TELL_TIMEOUT: Duration = Duration::from_secs(1);
 /// Whoever takes longer to send headers holds a connection for nothing.
 const HEADERS_TIMEOUT: Duration = Duration::from_secs(10);
 /// Largest header section.
@@ -37,9 +45,11 @@ pub async fn serve(
     listener: TcpListener,
     router: Router,
     sockets: &Sockets,
+    load: &Load,
     stop: CancellationToken,
 ) -> std::io::Result<()> {
     let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let telling = Arc::new(Semaphore::new(TOLD_MAX));
     let connections = TaskTracker::new();
     let mut server = hyper::server::conn::http1::Builder::new();
     server
@@ -48,7 +58,7 @@ pub async fn serve(
         .max_buf_size(HEADERS_MAX_BYTES.max(8192))
         .keep_alive(true);
     loop {
-        let Ok(slot) = Arc::clone(&slots).acquire_owned().await else { return Ok(()) };
+        load.note_connections(CONNECTIONS_MAX - slots.available_permits(), CONNECTIONS_MAX);
         let (stream, peer) = tokio::select! {
             accepted = listener.accept() => match accepted {
                 Ok(accepted) => accepted,
@@ -60,6 +70,12 @@ pub async fn serve(
                 }
             },
             () = stop.cancelled() => break,
+        };
+        let Ok(slot) = Arc::clone(&slots).try_acquire_owned() else {
+            if let Ok(telling) = Arc::clone(&telling).try_acquire_owned() {
+                tokio::spawn(tell_full(stream, load.spread_ms(FULL_AGAIN_MS), telling));
+            }
+            continue;
         };
         if let Err(error) = tune(&stream) {
             tracing::debug!(%error, "a connection keeps its defaults");
@@ -99,6 +115,21 @@ pub async fn serve(
         tracing::warn!("some requests or sockets did not end in time");
     }
     Ok(())
+}
+
+/// Tells a client that as many as allowed are connected: at once, rather than never.
+async fn tell_full(mut stream: TcpStream, again_ms: u32, _telling: OwnedSemaphorePermit) {
+    let text = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nretry-after: {}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
+        again_ms.div_ceil(1_000)
+    );
+    let told = async {
+        stream.write_all(text.as_bytes()).await?;
+        stream.shutdown().await
+    };
+    metrics::counter!("stararena_connections_refused_total").increment(1);
+    // A client that does not listen is gone.
+    drop(tokio::time::timeout(TELL_TIMEOUT, told).await);
 }
 
 /// Small packets at once, and a short queue for who reads slowly.

@@ -1,4 +1,4 @@
-//! Routes that are no pages: health, metrics, the polled status, the webhook.
+//! Routes that are no pages: health, metrics, what is published about draws, the webhook.
 
 use super::State;
 use super::errors::{answer, failed, refuse};
@@ -51,26 +51,34 @@ pub(super) async fn ticket_key(Extract(state): Extract<State>) -> Response {
     Json(json!({ "algorithm": "Ed25519", "key_id": 1, "key": key })).into_response()
 }
 
-/// The polled object: the same for everybody, kept by caches for a second.
-pub(super) async fn queue_status(
-    Extract(state): Extract<State>,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> Response {
+/// Everything that is published about a draw: it grows until the draw is made, and never changes then.
+pub(super) async fn draw_facts(Extract(state): Extract<State>, Path(id): Path<String>) -> Response {
     let Ok(id) = id.parse::<PerformanceId>() else { return refuse(Code::NotFound, "there is no such performance") };
-    let status = match state.backend.queue_status(id).await {
-        Ok(status) => status,
+    match state.backend.draw_facts(id).await {
+        Ok(facts) => {
+            ([(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=1"))], Json(facts)).into_response()
+        }
+        Err(error) => failed(&error),
+    }
+}
+
+/// The published list of arrivals, under the digest that is published beside it.
+pub(super) async fn arrivals(Extract(state): Extract<State>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+    let Ok(id) = id.parse::<PerformanceId>() else { return refuse(Code::NotFound, "there is no such performance") };
+    let list = match state.backend.arrival_list(id).await {
+        Ok(list) => list,
         Err(error) => return failed(&error),
     };
-    let etag = format!("\"{}-{}-{}\"", status.now.0, status.serving, status.stock);
+    let etag = format!("\"{}\"", list.digest);
     let cache = [
-        (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=1")),
+        (header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable")),
         (header::ETAG, HeaderValue::from_str(&etag).unwrap_or_else(|_| HeaderValue::from_static("\"\""))),
+        (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
     ];
     if headers.get(header::IF_NONE_MATCH).is_some_and(|value| value.as_bytes() == etag.as_bytes()) {
         return (StatusCode::NOT_MODIFIED, cache).into_response();
     }
-    (cache, Json(status.as_ref())).into_response()
+    (cache, list.bytes).into_response()
 }
 
 /// What the sandbox provider tells us. A 2xx means that it is stored.

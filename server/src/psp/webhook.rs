@@ -154,6 +154,7 @@ pub(super) struct Dispatcher {
 
 impl Dispatcher {
     pub(super) fn new(psp: Arc<Inner>, url: String) -> Result<Self, reqwest::Error> {
+        crate::tls::choose();
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(ANSWER_TIMEOUT)

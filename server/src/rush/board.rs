@@ -85,12 +85,12 @@ fn contradiction(before: &QueueStatus, after: &QueueStatus) -> Option<String> {
     if before.lobby.is_some() && before.lobby != after.lobby {
         return Some(format!("I6: the frozen lobby changed from {:?} to {:?}", before.lobby, after.lobby));
     }
-    if before.seed.is_some() && before.seed != after.seed {
-        return Some("I6: the revealed seed changed".to_owned());
+    if before.drawn.is_some() && before.drawn != after.drawn {
+        return Some("I6: the facts of the draw changed".to_owned());
     }
-    if before.seed.is_none()
-        && let Some(seed) = &after.seed
-        && !fits(seed, &after.commitment)
+    if before.drawn.is_none()
+        && let Some(drawn) = &after.drawn
+        && !fits(&drawn.seed, &after.commitment)
     {
         return Some(format!("I6: the revealed seed does not fit the commitment {}", after.commitment));
     }
@@ -101,37 +101,37 @@ fn contradiction(before: &QueueStatus, after: &QueueStatus) -> Option<String> {
 }
 
 fn fits(seed: &str, commitment: &str) -> bool {
-    let hex = |byte: &u8| format!("{byte:02x}");
     let mut bytes = Seed::default();
-    let parsed = seed.len() == 64
-        && bytes.iter_mut().zip(seed.as_bytes().chunks(2)).all(|(byte, pair)| {
-            let value = std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
-            value.map(|value| *byte = value).is_some()
-        });
-    parsed && queue::commitment(&bytes).iter().map(hex).collect::<String>().eq_ignore_ascii_case(commitment)
+    hex::decode_to_slice(seed, &mut bytes).is_ok()
+        && hex::encode(queue::commitment(&bytes)).eq_ignore_ascii_case(commitment)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use domain::queue::Phase;
+    use domain::queue::{Drawn, Mode, Phase, Supply};
     use domain::{Millis, PerformanceId};
     use uuid::Uuid;
 
     fn status(now: i64, serving: u32) -> QueueStatus {
         QueueStatus {
             performance: PerformanceId(Uuid::nil()),
+            mode: Mode::Queue,
             phase: Phase::Open,
             now: Millis(now),
+            registers_at: Millis(0),
             opens_at: Millis(0),
             closes_at: Millis(1_000),
             joined: 1,
             lobby: None,
             commitment: "66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925".to_owned(),
-            seed: None,
+            beacon_due: None,
+            drawn: None,
             serving,
+            window: None,
             rate_per_min: 0,
             stock: 1,
+            supply: Supply::OnSale,
             refresh_ms: 1_000,
         }
     }
@@ -163,11 +163,15 @@ mod tests {
         let plain = status(1, 5);
         assert_eq!(contradiction(&plain, &status(2, 5)), None);
         assert!(contradiction(&plain, &status(2, 4)).unwrap().contains("serving went back"));
-        let drawn = QueueStatus { lobby: Some(3), seed: Some("00".repeat(32)), ..status(2, 5) };
+        let with_seed =
+            |seed: &str| Some(Drawn { seed: seed.repeat(32), list: "08".repeat(32), beacon: String::new() });
+        let drawn = QueueStatus { lobby: Some(3), drawn: with_seed("00"), ..status(2, 5) };
         assert_eq!(contradiction(&plain, &drawn), None);
-        let forged = QueueStatus { lobby: Some(3), seed: Some("01".repeat(32)), ..status(2, 5) };
+        let forged = QueueStatus { lobby: Some(3), drawn: with_seed("01"), ..status(2, 5) };
         assert!(contradiction(&plain, &forged).unwrap().contains("does not fit"));
         let larger = QueueStatus { lobby: Some(4), ..drawn.clone() };
         assert!(contradiction(&drawn, &larger).unwrap().contains("lobby changed"));
+        let undrawn = QueueStatus { drawn: None, ..drawn.clone() };
+        assert!(contradiction(&drawn, &undrawn).unwrap().contains("draw changed"));
     }
 }

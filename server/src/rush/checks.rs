@@ -51,7 +51,8 @@ pub(super) fn breaches(rules: &Rules, entries: &[Entry<'_>]) -> Vec<String> {
     found
 }
 
-fn add(found: &mut Vec<String>, mut more: Vec<String>) {
+/// Adds what was found, the first of it spelled out.
+pub(super) fn add(found: &mut Vec<String>, mut more: Vec<String>) {
     let rest = more.len().saturating_sub(SPELLED_OUT_MAX);
     more.truncate(SPELLED_OUT_MAX);
     found.append(&mut more);
@@ -114,7 +115,7 @@ fn double_owners(entries: &[Entry<'_>]) -> Vec<String> {
 }
 
 /// The most spans that are open at one moment. A span that ends where another begins frees its place first.
-fn peak(spans: impl IntoIterator<Item = (u64, u64, u32)>) -> u64 {
+pub(super) fn peak(spans: impl IntoIterator<Item = (u64, u64, u32)>) -> u64 {
     let mut steps: Vec<(u64, bool, u32)> = Vec::new();
     for (from_us, until_us, weight) in spans.into_iter().filter(|(from_us, until_us, _)| from_us < until_us) {
         steps.push((from_us, true, weight));

@@ -46,8 +46,8 @@ pub(super) enum End {
     Outrun,
     /// The time behind the door was over, again.
     ShownOut,
-    /// Was to go no further than the door.
-    AtDoor,
+    /// The window in which its place could enter is over.
+    Passed,
     /// The hold ran out before it was paid.
     RanOut,
     /// Paid, and saw no tickets in time.
@@ -68,7 +68,7 @@ impl End {
             Self::SoldOut => "sold_out",
             Self::Outrun => "outrun",
             Self::ShownOut => "shown_out",
-            Self::AtDoor => "at_door",
+            Self::Passed => "passed",
             Self::RanOut => "ran_out",
             Self::Unsettled => "unsettled",
             Self::Failed => "failed",
@@ -135,9 +135,9 @@ impl Fan {
         let joined = self.join(start).await?;
         self.line.hang_up();
         let leave_at = self.habits.leaves_after.map(|after| Instant::now() + after);
-        if self.world.queue_only || leave_at.is_some() {
+        if leave_at.is_some() {
             self.wait_for_turn(joined.arrival, leave_at).await?;
-            return Ok(if leave_at.is_some() { End::LeftQueue } else { End::AtDoor });
+            return Ok(End::LeftQueue);
         }
         self.enter(&joined).await?;
         let claim = self.choose_seats(&joined).await?;
@@ -248,5 +248,8 @@ impl Fan {
 
 /// Whether the same request may be answered otherwise in a moment.
 fn passes(code: Code) -> bool {
-    matches!(code, Code::TooManyRequests | Code::Unavailable | Code::ProviderUnavailable | Code::Internal)
+    matches!(
+        code,
+        Code::TooManyRequests | Code::Overloaded | Code::Unavailable | Code::ProviderUnavailable | Code::Internal
+    )
 }

@@ -241,6 +241,7 @@ fn is_ordinary(code: &str) -> bool {
         "full",
         "hold_closed",
         "not_your_turn",
+        "overloaded",
         "pass_required",
         "paused",
         "queue_closed",
@@ -248,6 +249,7 @@ fn is_ordinary(code: &str) -> bool {
         "seat_not_for_sale",
         "seat_taken",
         "too_many_requests",
+        "turn_passed",
     ];
     ORDINARY.contains(&code)
 }

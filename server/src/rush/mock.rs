@@ -14,7 +14,7 @@ use axum::{Json, Router};
 use domain::hold::{Held, SeatState, hold_id};
 use domain::live::{Frame, LogPosition};
 use domain::order::{OrderStatus, OrderView, PayStarted, TicketView};
-use domain::queue::{Entered, Joined, Phase, QueueStatus, commitment};
+use domain::queue::{Drawn, Entered, Joined, Mode, Phase, QueueStatus, Supply, commitment};
 use domain::refusal::{Code, Refusal};
 use domain::ticket::TicketCode;
 use domain::{AccountId, AttemptId, Millis, Money, OrderId, PerformanceId, SeatNo, TicketId, ZonedTime, ids};
@@ -149,17 +149,22 @@ async fn status(State(house): Shared) -> Response {
     let stock = books.map.iter().filter(|seat| **seat == SeatState::Available).count() as u32;
     ok(&QueueStatus {
         performance: house.performance,
+        mode: Mode::Queue,
         phase: Phase::Open,
         now: Millis(now()),
+        registers_at: Millis(0),
         opens_at: Millis(0),
         closes_at: Millis(i64::MAX),
         joined,
         lobby: Some(0),
-        commitment: commitment(&[7; 32]).iter().map(|byte| format!("{byte:02x}")).collect(),
-        seed: Some("07".repeat(32)),
+        commitment: hex::encode(commitment(&[7; 32])),
+        beacon_due: None,
+        drawn: Some(Drawn { seed: "07".repeat(32), list: "08".repeat(32), beacon: String::new() }),
         serving: joined + 1,
+        window: None,
         rate_per_min: 600,
         stock,
+        supply: Supply::OnSale,
         refresh_ms: 250,
     })
 }

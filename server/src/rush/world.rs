@@ -70,7 +70,6 @@ pub(super) struct World {
     pub(super) limit: u32,
     pub(super) areas: Vec<StandingArea>,
     pub(super) shares: Shares,
-    pub(super) queue_only: bool,
     pub(super) think_ms: u64,
     pub(super) patience: Duration,
     pub(super) settle_limit: Duration,
@@ -105,7 +104,6 @@ impl World {
             limit: config.limit.max(1),
             areas: config.areas.clone(),
             shares: config.shares.clone(),
-            queue_only: config.queue_only,
             think_ms: u64::try_from(config.think_max.as_millis()).unwrap_or(u64::MAX),
             patience: config.patience,
             settle_limit: config.settle_limit,
@@ -196,9 +194,7 @@ impl World {
             let mut board = self.board.subscribe();
             // The sender lives as long as the board; the guard would keep the poller from writing.
             drop(board.wait_for(Option::is_some).await);
-            if !self.queue_only {
-                self.eyes.ready().await;
-            }
+            self.eyes.ready().await;
         };
         tokio::time::timeout_at(deadline, both).await.map_err(|_| {
             anyhow::anyhow!("{} gives no queue state or no live map for this performance", self.target.origin())

@@ -26,6 +26,8 @@ pub(crate) use provider::Provider;
 use backend::embedded::Stores;
 use backend::{Backend, Config, SystemClock, Workers};
 use cluster::Cluster;
+use domain::organizer::draft::WINDOW_MS;
+use domain::queue::Mode;
 use domain::venue::{Plan, generate};
 use domain::{Millis, OrderId, PerformanceId, SeatNo};
 use process::Server;
@@ -47,6 +49,16 @@ pub(crate) struct Setup {
     pub(crate) seat_limit: u32,
     pub(crate) hold_ttl_ms: i64,
     pub(crate) shoppers_max: u32,
+    /// Waiting room or lottery.
+    pub(crate) mode: Mode,
+    /// So long after it is made the sale opens; 0 for a sale that is open.
+    pub(crate) opens_in_ms: i64,
+    /// So long after it is made places are given; none: at once.
+    pub(crate) registers_in_ms: Option<i64>,
+    /// By so long after it is made accounts must have been made; none: any time.
+    pub(crate) cutoff_in_ms: Option<i64>,
+    /// Length of a lottery's window.
+    pub(crate) window_ms: i64,
     /// Whether Redis is a cluster rather than one server.
     pub(crate) cluster: bool,
     /// Further variables of the server's and the test's settings.
@@ -61,6 +73,11 @@ impl Default for Setup {
             seat_limit: 4,
             hold_ttl_ms: 120_000,
             shoppers_max: 2_000,
+            mode: Mode::Queue,
+            opens_in_ms: 0,
+            registers_in_ms: None,
+            cutoff_in_ms: None,
+            window_ms: WINDOW_MS,
             cluster: false,
             settings: Vec::new(),
         }
@@ -159,6 +176,10 @@ impl Arena {
             ("STARARENA_PUBLIC_URL", origin.clone()),
             ("STARARENA_DATA_DIR", scratch.0.join("data").to_str().unwrap().to_owned()),
             ("STARARENA_DATABASE_CONNECTIONS", "10".to_owned()),
+            // Many tests share a machine: its timers are late, and that is not what they are about.
+            ("STARARENA_SHED_LATENESS_MS", "60000".to_owned()),
+            ("STARARENA_HOLD_P99_BUDGET_MS", "60000".to_owned()),
+            ("STARARENA_POOL_WAIT_BUDGET_MS", "60000".to_owned()),
             ("STARARENA_PSP_URL", psp_url),
             ("DATABASE_URL", database.clone()),
             ("REDIS_URL", redis.clone()),
@@ -172,6 +193,7 @@ impl Arena {
         let backend = Backend::connect(config, &database, &redis, Arc::new(SystemClock)).await.unwrap();
         let plan = setup.plan.clone().unwrap_or_else(|| generate::arena(setup.seats, "House"));
         let performance = seed(&backend, plan, setup).await;
+        backend::use_tls();
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap();
         let pg = PgPool::connect(&database).await.unwrap();
         Self {
@@ -353,6 +375,12 @@ async fn seed(backend: &Arc<Backend>, plan: Plan, setup: &Setup) -> PerformanceI
             sale.seat_limit = setup.seat_limit;
             sale.hold_ttl_ms = setup.hold_ttl_ms;
             sale.shoppers_max = setup.shoppers_max;
+            let made = sale.opens;
+            sale.opens = made.plus(setup.opens_in_ms);
+            sale.mode = setup.mode;
+            sale.registers = setup.registers_in_ms.map(|ms| made.plus(ms));
+            sale.account_cutoff = setup.cutoff_in_ms.map(|ms| made.plus(ms));
+            sale.window_ms = setup.window_ms;
             // The door is not what these tests wait for.
             sale.release_per_min = 600_000;
         })

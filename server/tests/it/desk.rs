@@ -184,17 +184,27 @@ async fn opening_now_freezes_the_lobby_and_reveals_its_draw() {
     }
     eventually!(SOON, "eight are in the lobby", status().await.joined == 8);
     let lobby = status().await;
-    assert_eq!((lobby.phase, lobby.lobby, lobby.seed), (Phase::Lobby, None, None));
+    assert_eq!((lobby.phase, lobby.lobby, &lobby.drawn), (Phase::Lobby, None, &None));
     let close = arena.backend.change_sale(&operator.session, id, SaleChange::Close).await;
     assert_eq!(close.unwrap_err().refusal().code, Code::WrongState, "what has not opened is not closed");
 
     arena.backend.change_sale(&operator.session, id, SaleChange::Open).await.unwrap();
-    eventually!(SOON, "the draw is out", status().await.seed.is_some() && status().await.phase == Phase::Open);
+    eventually!(SOON, "the draw is out", status().await.drawn.is_some() && status().await.phase == Phase::Open);
     let open = status().await;
     assert_eq!(open.lobby, Some(8));
-    let seed: [u8; 32] = hex::decode(open.seed.as_deref().unwrap()).unwrap().try_into().unwrap();
+    let seed: [u8; 32] = hex::decode(&open.drawn.as_ref().unwrap().seed).unwrap().try_into().unwrap();
     assert_eq!(hex::encode(commitment(&seed)), lobby.commitment, "the seed that was committed to");
     assert_eq!(open.commitment, lobby.commitment);
+    let published: Vec<(i32, String, i64)> = sqlx::query_as(
+        "select number, encode(commitment, 'hex'), opens_ms from draw_commitments where performance_id = $1 order by number",
+    )
+    .bind(id.0)
+    .fetch_all(&arena.pg)
+    .await
+    .unwrap();
+    let told: Vec<(i32, &str)> = published.iter().map(|(number, text, _)| (*number, text.as_str())).collect();
+    assert_eq!(told, [(0, open.commitment.as_str()), (1, open.commitment.as_str())], "the seed stays what it was");
+    assert!(published[1].2 < published[0].2 && published[1].2 == open.opens_at.0, "the last one tells the opening");
     let late = arena.fans(1).await.remove(0);
     assert_eq!(arena.backend.join_queue(&late.session, id, None).await.unwrap().arrival, 8);
     assert_eq!(open.draw().unwrap().place(8), 8, "who comes later is behind the lobby");

@@ -312,6 +312,8 @@ async fn a_pass_does_not_outlive_its_visit_and_shoppers_stay_below_the_maximum_u
     let mut setup = Setup { shoppers_max: MAX, ..Setup::default() };
     setup.settings.push(("STARARENA_VISIT_TTL_MS", VISIT_MS.to_string()));
     let arena = std::sync::Arc::new(Arena::bare(setup).await);
+    // Everybody is called at once, so that the maximum alone keeps them out.
+    arena.call_everybody().await;
     let fans = arena.fans(FANS).await;
     let crowd = fans.into_iter().enumerate().map(|(number, fan)| {
         let arena = std::sync::Arc::clone(&arena);

@@ -94,9 +94,13 @@ impl Fan {
             return Err(End::SoldOut);
         }
         match status.standing(arrival) {
-            Standing::Turn { place } => {
+            Standing::Turn { place, .. } => {
                 self.note_place(place);
                 Ok(true)
+            }
+            Standing::Passed { place } => {
+                self.note_place(place);
+                Err(End::Passed)
             }
             Standing::Waiting { place, .. } => {
                 self.note_place(place);
@@ -158,6 +162,7 @@ impl Fan {
                     return Ok(false);
                 }
                 Code::SaleClosed | Code::QueueClosed => return Err(End::SoldOut),
+                Code::TurnPassed => return Err(End::Passed),
                 _ => return Err(End::Failed),
             }
             if let Some(status) = self.world.board.newest() {

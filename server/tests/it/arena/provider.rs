@@ -38,6 +38,7 @@ impl Provider {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(file).spawn().unwrap();
         let stdin = child.stdin.take().unwrap();
         let url = process::address(child.stdout.take().unwrap(), &log).await;
+        backend::use_tls();
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy().build().unwrap();
         Self { url, client, child, stdin }
     }

@@ -24,6 +24,7 @@ pub(crate) struct Shop {
 impl Arena {
     /// The shop, for fans who outlive its processes.
     pub(crate) fn shop(&self) -> Shop {
+        backend::use_tls();
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .no_proxy()
