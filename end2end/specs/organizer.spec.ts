@@ -7,11 +7,13 @@ import {
   Member,
   PICTURE,
   createEvent,
+  daysAhead,
   emailOf,
   missing,
   newPerformance,
   openTab,
   publish,
+  saveDraft,
   signIn,
   steer,
 } from "../src/organizer";
@@ -179,6 +181,26 @@ test("a file that is no picture is refused in words", async ({ page }) => {
   await createEvent(page, "Without a Poster", "The Long Pier");
   await uploadPicture(page, { ...PICTURE, buffer: Buffer.from("no picture at all") });
   await expect(page.getByTestId("refusal")).toHaveAttribute("data-code", "invalid_input");
+});
+
+test("a lottery is decided in the draft, and what contradicts it is told", async ({ page }) => {
+  await signIn(page, "operator");
+  await page.goto("/organizer");
+  await createEvent(page, "By Lot", "The Long Pier");
+  await newPerformance(page);
+  const plan = (await page.getByLabel("Venue plan").locator("option").nth(1).textContent())!.trim();
+  const times = { starts: daysAhead(60, "20:00"), opens: daysAhead(1, "10:00"), closes: daysAhead(60, "18:00") };
+  await page.getByTestId("mode").selectOption("lottery");
+  await page.getByLabel("Minutes of a window").fill("45");
+  await page.getByLabel("Places are given from").fill(daysAhead(2, "10:00"));
+  await page.getByLabel("Accounts made no later than").fill(daysAhead(1, "09:00"));
+  await saveDraft(page, { plan, ...times });
+  await expect.poll(() => missing(page)).toEqual(["registers", "prices"]);
+  await expect(page.getByTestId("mode")).toHaveValue("lottery");
+  await expect(page.getByLabel("Minutes of a window")).toHaveValue("45");
+  await page.getByLabel("Places are given from").fill(daysAhead(1, "08:00"));
+  await page.getByTestId("save-draft").click();
+  await expect.poll(() => missing(page)).toEqual(["prices"]);
 });
 
 /** The code with which the door refuses; nothing when it opens. */

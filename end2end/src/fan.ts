@@ -41,6 +41,15 @@ export interface Held {
   seats: number[];
   expires: number;
 }
+/** The polled object of a queue, as far as specs look at it. */
+export interface QueueStatus {
+  phase: string;
+  now: number;
+  opens_at: number;
+  lobby: number | null;
+  drawn: { seed: string } | null;
+  serving: number;
+}
 interface Answer {
   status: number;
   body: unknown;
@@ -103,6 +112,21 @@ export class Fan {
     return (await this.openPerformances()).at(-1)!;
   }
 
+  /** The performance whose waiting room takes places before its sale opens. */
+  async lobbyPerformance(): Promise<{ slug: string; id: string }> {
+    for (const { slug } of await this.call<EventCard[]>("events")) {
+      const event = await this.call<{ performances: PerformanceRow[] }>("event", { slug });
+      const found = event.performances.find((row) => row.phase === "lobby");
+      if (found) return { slug, id: found.id };
+    }
+    throw new Error("the demo has no performance in its lobby");
+  }
+
+  /** The first performance of an event, whatever its phase. */
+  async performanceOf(slug: string): Promise<string> {
+    return (await this.call<{ performances: PerformanceRow[] }>("event", { slug })).performances[0]!.id;
+  }
+
   private async openPerformances(): Promise<{ slug: string; id: string }[]> {
     const events = await this.call<EventCard[]>("events");
     const found: { slug: string; id: string }[] = [];
@@ -131,6 +155,18 @@ export class Fan {
     const map = await this.page.context().request.get(`${this.url}/maps/${map_digest}.json`);
     const { rows } = (await map.json()) as { rows: { first: number }[] };
     return rows[area]!.first;
+  }
+
+  /** Where a queue stands. */
+  async queueStatus(performance: string): Promise<QueueStatus> {
+    const response = await this.page.context().request.get(`${this.url}/api/performances/${performance}/queue/status`);
+    expect(response.status()).toBe(200);
+    return (await response.json()) as QueueStatus;
+  }
+
+  /** Takes a place by the API; the number is from 0. */
+  async takePlace(performance: string): Promise<number> {
+    return (await this.call<{ arrival: number }>("queue-join", { performance })).arrival;
   }
 
   /** Takes a place and goes in when it is called. */

@@ -39,6 +39,8 @@ export class Server {
         ...process.env,
         STARARENA_DATA_DIR: folder,
         STARARENA_LISTEN: "127.0.0.1:0",
+        // Browsers and server share a machine: late timers are no crowd.
+        STARARENA_SHED_LATENESS_MS: "60000",
         ...settings,
       },
       stdio: ["ignore", "pipe", "pipe"],

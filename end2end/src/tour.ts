@@ -27,6 +27,8 @@ export async function publicStops(fan: Fan): Promise<Stop[]> {
     { name: "event", path: `/events/${slug}` },
     ...(await lobby(fan, events)).map(({ slug }) => ({ name: "event-lobby", path: `/events/${slug}` })),
     { name: "queue-guest", path: `/performances/${id}/queue` },
+    { name: "draw", path: `/performances/${id}/draw?arrival=1` },
+    ...(await lobby(fan, events)).map(({ performance }) => ({ name: "draw-lobby", path: `/performances/${performance}/draw` })),
     { name: "sign-in", path: "/sign-in" },
     { name: "sign-up", path: "/sign-up" },
     { name: "missing", path: "/no-such-page" },
