@@ -14,7 +14,7 @@ use domain::hold::{SeatByte, SeatState};
 use domain::organizer::desk::{DoorSample, Sample};
 use domain::queue::control::{Budgets, Decision, Limits, Measured, Memory};
 use domain::queue::lottery::{Call, Called, next_window};
-use domain::queue::{Draw, Mode, Window};
+use domain::queue::{Draw, Mode, Phase, Window};
 use domain::{Millis, PerformanceId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -212,8 +212,11 @@ async fn past_holes(backend: &Backend, sale: &Sale, measured: &Measured, mut nex
     let mut wanted = next.serving - measured.serving;
     let mut upto = measured.serving;
     let last = measured.joined.min(measured.serving.saturating_add(PASSED_MAX));
+    // Mostly all are there: no more than those who are called, and the next one, are asked about at first.
+    let mut step = wanted.saturating_add(1).min(PASSED_STEP);
     while upto < last {
-        let places: Vec<u32> = (upto..last.min(upto + PASSED_STEP)).collect();
+        let places: Vec<u32> = (upto..last.min(upto.saturating_add(step))).collect();
+        step = PASSED_STEP;
         let arrivals: Vec<u32> = places.iter().map(|place| draw.arrival(*place)).collect();
         for (place, given) in places.iter().zip(backend.seats.are_given(&sale.keys, &arrivals).await?) {
             if given && wanted == 0 {
@@ -260,12 +263,14 @@ fn call(sale: &Sale, measured: &Measured, window: Option<Window>) -> (u32, Optio
 async fn measure(backend: &Backend, sale: &Sale, queue: &LobbyRead, door: &DoorRead) -> Result<Measured> {
     let lag_ms = backend.seats.writer_lag_ms(&sale.keys).await?;
     let pulse = pulse::read(&backend.seats, &sale.keys, queue.now).await?;
-    let (available, held) = stock(backend, sale).await?;
+    let phase = sale.phase(queue.now);
+    // Before the opening and after the end nothing is decided by it, and the whole map is read for it.
+    let (available, held) = if phase == Phase::Open { stock(backend, sale).await? } else { (0, 0) };
     let writer_lag_ms = lossy(lag_ms);
     metrics::gauge!("stararena_writer_lag_seconds", "performance" => sale.id().to_string()).set(writer_lag_ms / 1000.0);
     Ok(Measured {
         now: door.now,
-        phase: sale.phase(queue.now),
+        phase,
         drawn: sale.row.drawn.is_some(),
         joined: queue.joined,
         serving: door.serving,
