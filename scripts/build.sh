@@ -6,7 +6,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
 "$ROOT/scripts/setup.sh"
 source "$ROOT/scripts/common.sh" # the tools may only just have come
 
-wanted=$(digest_of Cargo.toml Cargo.lock app frontend server style public migrations scripts/common.sh scripts/door.sh scripts/door.mjs)
+wanted=$(digest_of Cargo.toml Cargo.lock app frontend server style public migrations scripts/common.sh scripts/door.sh scripts/door.mjs scripts/node)
 if [ -x "$DIST/stararena" ] && [ "$(cat "$DIST/.digest" 2>/dev/null)" = "$wanted" ]; then exit 0; fi
 
 say "building the release (minutes after a fresh clone; its output is in $CACHE/build.log)"

@@ -97,6 +97,7 @@ pub(crate) fn go_to(path: &str) {
 }
 
 /// Loads the page at the present address from the server.
+#[cfg(not(feature = "ssr"))]
 pub(crate) fn load_anew() {
     // A refused navigation leaves the page as it is.
     drop(window().location().reload());

@@ -8,11 +8,13 @@ use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use cookie::{Cookie, SameSite, time::Duration};
 use domain::{Code, PerformanceId, account::Me, account::Session, queue::QueueTicket};
 use http::{HeaderValue, header, request::Parts};
+use leptos::server_fn::error::ServerFnUrlError;
 use leptos::{
     nonce::Nonce,
     prelude::{provide_context, use_context},
 };
 use leptos_axum::ResponseOptions;
+use leptos_router::location::RequestUrl;
 use std::sync::Arc;
 
 /// Name of the cookie that carries the session.
@@ -115,6 +117,15 @@ pub fn is_form_post() -> bool {
     })
 }
 
+/// What the form of a page without JavaScript was told, if it was one of those that post to `paths`: the
+/// answer sent it back to its page with that in the address.
+pub fn refused_form(paths: &[&str]) -> Option<AppError> {
+    let url = use_context::<RequestUrl>()?.parse().ok()?;
+    let told = url.search_params();
+    let of = told.get_str("__path")?;
+    paths.contains(&of).then(|| ServerFnUrlError::decode_err(told.get_str("__err").unwrap_or_default()))
+}
+
 /// The value of the cookie of that name.
 pub fn cookie(name: &str) -> Option<String> {
     caller()?.cookies.into_iter().find(|(found, _)| found == name).map(|(_, value)| value)
@@ -151,19 +162,33 @@ pub fn pass_cookie(performance: PerformanceId) -> String {
     format!("sa-p-{}", performance.simple())
 }
 
-fn set_cookie(name: String, value: String, days: i64, readable: bool) {
-    let Some(options) = use_context::<ResponseOptions>() else { return };
+fn cookie_text(name: String, value: String, days: i64, readable: bool) -> String {
     let secure = name.starts_with("__Host-");
-    let cookie = Cookie::build((name, value))
+    Cookie::build((name, value))
         .path("/")
         .http_only(!readable)
         .secure(secure)
         .same_site(SameSite::Lax)
         .max_age(Duration::days(days))
-        .build();
-    if let Ok(value) = HeaderValue::from_str(&cookie.to_string()) {
+        .build()
+        .to_string()
+}
+
+fn set_cookie(name: String, value: String, days: i64, readable: bool) {
+    let Some(options) = use_context::<ResponseOptions>() else { return };
+    if let Ok(value) = HeaderValue::from_str(&cookie_text(name, value, days, readable)) {
         options.append_header(header::SET_COOKIE, value);
     }
+}
+
+/// The value of the header that keeps a session in the browser. `name` as the origin has it.
+pub fn session_header(name: String, token: String) -> String {
+    cookie_text(name, token, SESSION_COOKIE_DAYS, false)
+}
+
+/// The value of the header that keeps a place in the browser. `name` as the origin has it.
+pub fn place_header(name: String, ticket: String) -> String {
+    cookie_text(name, ticket, QUEUE_COOKIE_DAYS, false)
 }
 
 /// Keeps the session in the browser.

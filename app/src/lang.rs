@@ -4,25 +4,46 @@
 //! the views has to follow the language, and the WASM stays small.
 
 use crate::error::AppError;
-use crate::i18n::{Locale, use_i18n};
+use crate::i18n::Locale;
 use leptos::prelude::*;
-use leptos_i18n::context::UseLocalesOptions;
+
+/// The language of a page, for all of its views.
+#[derive(Clone, Copy, Debug)]
+struct PageLang(Locale);
+
+/// Decides the language, for all views below. The translations' own context follows changes of the language
+/// while a page lives, which none of ours does, and brings a parser of locales into the browser.
+pub(crate) fn provide() -> Locale {
+    let lang = of_page();
+    provide_context(PageLang(lang));
+    lang
+}
 
 /// The language of this page.
+///
+/// # Panics
+/// Panics outside of the application, which provides it.
 pub fn lang() -> Locale {
-    use_i18n().get_locale_untracked()
+    expect_context::<PageLang>().0
 }
 
-/// Where the server finds the language of a request.
+/// The server goes by the request.
 #[cfg(feature = "ssr")]
-pub(crate) fn preferred() -> UseLocalesOptions {
-    UseLocalesOptions::default().ssr_lang_header_getter(crate::context::preferred_languages)
+fn of_page() -> Locale {
+    use leptos_i18n::context::{I18nContextOptions, UseLocalesOptions};
+    let asked = UseLocalesOptions::default().ssr_lang_header_getter(crate::context::preferred_languages);
+    leptos_i18n::locale::resolve_locale_with_options(I18nContextOptions {
+        enable_cookie: false,
+        ssr_lang_header_getter: asked,
+        ..I18nContextOptions::default()
+    })
 }
 
-/// The browser takes the language from the page that the server rendered.
+/// The browser goes by the page that the server rendered.
 #[cfg(not(feature = "ssr"))]
-pub(crate) fn preferred() -> UseLocalesOptions {
-    UseLocalesOptions::default()
+fn of_page() -> Locale {
+    let told = document().document_element().and_then(|html| html.get_attribute("lang"));
+    told.and_then(|lang| lang.parse().ok()).unwrap_or_default()
 }
 
 /// Keeps the chosen language and returns to the page.

@@ -38,9 +38,8 @@ pub use door::DoorApp;
 
 use components::chrome::{Footer, Header};
 use features::{account, draw, event, home, orders, organizer, queue, seats};
-use i18n::I18nContextProvider;
 use leptos::prelude::*;
-use leptos_meta::{Link, provide_meta_context};
+use leptos_meta::provide_meta_context;
 use leptos_router::{
     SsrMode,
     components::{FlatRoutes, Route, Router},
@@ -51,63 +50,55 @@ use leptos_router::{
 /// request, to list its routes.
 #[component]
 pub fn App() -> impl IntoView {
-    interface(|| view! { <Page/> }.into_any())
+    provide(|| Box::pin(session::who_am_i()));
+    view! { <Router><Pages/></Router> }.into_any()
 }
 
-/// What all pages need around them.
-fn interface(page: fn() -> AnyView) -> AnyView {
+/// What the views of all pages need. `who` finds out who reads them.
+fn provide(who: fn() -> route::Asking<Option<domain::account::Me>>) {
     provide_meta_context();
-    view! {
-        <Link rel="icon" type_="image/svg+xml" href="/favicon.svg"/>
-        <Link rel="manifest" href="/site.webmanifest"/>
-        <Link rel="preload" as_="font" type_="font/woff2" href="/fonts/archivo-latin.woff2" crossorigin="anonymous"/>
-        <I18nContextProvider enable_cookie=false ssr_lang_header_getter=lang::preferred()>
-            {page()}
-        </I18nContextProvider>
-    }
-    .into_any()
+    lang::provide();
+    clock::provide();
+    session::provide(who);
 }
 
 #[component]
-fn Page() -> impl IntoView {
-    clock::provide();
-    session::provide();
+fn Pages() -> impl IntoView {
+    route::follow_router();
     view! {
-        <Router>
-            <Header/>
-            <main id="main">
-                <FlatRoutes fallback=components::missing::Missing>
-                    <Route path=path!("/") view=home::HomePage ssr=SsrMode::Async/>
-                    <Route path=path!("/events/:slug") view=event::EventPage ssr=SsrMode::Async/>
-                    <Route path=path!("/performances/:id/queue") view=queue::QueuePage ssr=SsrMode::Async/>
-                    <Route path=path!("/performances/:id/draw") view=draw::DrawPage ssr=SsrMode::Async/>
-                    <Route path=path!("/performances/:id/seats") view=seats::SeatMapPage ssr=SsrMode::Async/>
-                    <Route path=path!("/performances/:id/list") view=seats::SeatListPage ssr=SsrMode::Async/>
-                    <Route path=path!("/orders") view=orders::OrdersPage ssr=SsrMode::Async/>
-                    <Route path=path!("/orders/:id") view=orders::OrderPage ssr=SsrMode::Async/>
-                    <Route path=path!("/sign-in") view=account::SignInPage ssr=SsrMode::Async/>
-                    <Route path=path!("/sign-up") view=account::SignUpPage ssr=SsrMode::Async/>
-                    <Route path=path!("/confirm") view=account::ConfirmPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer") view=organizer::EventsPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/events/:id") view=organizer::EventPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/performances/:id") view=organizer::DraftPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/performances/:id/prices") view=organizer::PricesPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/performances/:id/allocations") view=organizer::AllocationsPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/performances/:id/plan") view=organizer::ReplanPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/performances/:id/desk") view=organizer::DeskPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/plans") view=organizer::PlansPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/plans/:id") view=organizer::PlanPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/imports/:id") view=organizer::ImportPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/orders") view=organizer::OrdersPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/orders/:id") view=organizer::OrderPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/members") view=organizer::MembersPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/audit") view=organizer::AuditPage ssr=SsrMode::Async/>
-                    <Route path=path!("/organizer/join") view=organizer::JoinPage ssr=SsrMode::Async/>
-                    <Route path=path!("/dev/mailbox") view=account::MailboxPage ssr=SsrMode::Async/>
-                </FlatRoutes>
-            </main>
-            <Footer/>
-        </Router>
+        <Header/>
+        <main id="main">
+            <FlatRoutes fallback=components::missing::Missing>
+                <Route path=path!("/") view=home::HomePage ssr=SsrMode::Async/>
+                <Route path=path!("/events/:slug") view=event::EventPage ssr=SsrMode::Async/>
+                <Route path=path!("/performances/:id/queue") view=queue::QueuePage ssr=SsrMode::Async/>
+                <Route path=path!("/performances/:id/draw") view=draw::DrawPage ssr=SsrMode::Async/>
+                <Route path=path!("/performances/:id/seats") view=seats::SeatMapPage ssr=SsrMode::Async/>
+                <Route path=path!("/performances/:id/list") view=seats::SeatListPage ssr=SsrMode::Async/>
+                <Route path=path!("/orders") view=orders::OrdersPage ssr=SsrMode::Async/>
+                <Route path=path!("/orders/:id") view=orders::OrderPage ssr=SsrMode::Async/>
+                <Route path=path!("/sign-in") view=account::SignInPage ssr=SsrMode::Async/>
+                <Route path=path!("/sign-up") view=account::SignUpPage ssr=SsrMode::Async/>
+                <Route path=path!("/confirm") view=account::ConfirmPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer") view=organizer::EventsPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/events/:id") view=organizer::EventPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/performances/:id") view=organizer::DraftPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/performances/:id/prices") view=organizer::PricesPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/performances/:id/allocations") view=organizer::AllocationsPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/performances/:id/plan") view=organizer::ReplanPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/performances/:id/desk") view=organizer::DeskPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/plans") view=organizer::PlansPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/plans/:id") view=organizer::PlanPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/imports/:id") view=organizer::ImportPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/orders") view=organizer::OrdersPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/orders/:id") view=organizer::OrderPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/members") view=organizer::MembersPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/audit") view=organizer::AuditPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/join") view=organizer::JoinPage ssr=SsrMode::Async/>
+                <Route path=path!("/dev/mailbox") view=account::MailboxPage ssr=SsrMode::Async/>
+            </FlatRoutes>
+        </main>
+        <Footer/>
     }
     .into_any()
 }

@@ -1,6 +1,7 @@
 //! Who is signed in, as every page sees it, and the way out. Signing in belongs to the account feature.
 
 use crate::error::AppError;
+use crate::route::Asking;
 use domain::account::Me;
 use leptos::prelude::*;
 
@@ -11,10 +12,10 @@ pub struct Visitor {
     changes: RwSignal<u32>,
 }
 
-/// Makes the visitor for all pages.
-pub fn provide() {
+/// Makes the visitor for all pages. `ask` finds out who it is.
+pub fn provide(ask: fn() -> Asking<Option<Me>>) {
     let changes = RwSignal::new(0);
-    provide_context(Visitor { me: Resource::new(move || changes.get(), |_| who_am_i()), changes });
+    provide_context(Visitor { me: Resource::new(move || changes.get(), move |_| ask()), changes });
 }
 
 /// The visitor of this page.

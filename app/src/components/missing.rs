@@ -39,19 +39,17 @@ pub fn Failure(
     }
     response::page_status(error.code().http_status());
     let sign_in = error.code() == Code::SignInRequired;
+    let (class, rel, href, way) = if sign_in {
+        ("button button-accent", None, format!("/sign-in?next={back}"), td_string!(lang, common.sign_in))
+    } else {
+        ("button", Some("external"), back, td_string!(lang, common.try_again))
+    };
     view! {
         <Title text=td_string!(lang, common.failure_title)/>
         <section class="column dead-end" data-testid="failure" data-code=error.code().as_str()>
             <h1>{if sign_in { td_string!(lang, common.sign_in_first) } else { td_string!(lang, common.failure_title) }}</h1>
             <p>{error.text(lang)}</p>
-            <p>
-                {if sign_in {
-                    view! { <a class="button button-accent" href=format!("/sign-in?next={back}")>{td_string!(lang, common.sign_in)}</a> }
-                        .into_any()
-                } else {
-                    view! { <a class="button" rel="external" href=back>{td_string!(lang, common.try_again)}</a> }.into_any()
-                }}
-            </p>
+            <p><a class=class rel=rel href=href>{way}</a></p>
         </section>
     }
     .into_any()

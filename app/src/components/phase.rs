@@ -2,13 +2,14 @@
 
 use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
-use domain::queue::Phase;
+use domain::queue::{Mode, Phase};
 use leptos::prelude::*;
 
 /// The words for a phase.
-pub fn phase_text(lang: Locale, phase: Phase) -> &'static str {
+pub fn phase_text(lang: Locale, phase: Phase, mode: Mode) -> &'static str {
     match phase {
         Phase::Announced => td_string!(lang, common.phase_announced),
+        Phase::Lobby if mode == Mode::Lottery => td_string!(lang, common.phase_registration),
         Phase::Lobby => td_string!(lang, common.phase_lobby),
         Phase::Open => td_string!(lang, common.phase_open),
         Phase::Paused => td_string!(lang, common.phase_paused),
@@ -21,6 +22,8 @@ pub fn phase_text(lang: Locale, phase: Phase) -> &'static str {
 pub fn PhaseLabel(
     /// Where the sale stands.
     phase: Phase,
+    /// How its places become turns.
+    mode: Mode,
 ) -> impl IntoView {
     let class = match phase {
         Phase::Announced => "phase phase-announced",
@@ -29,5 +32,5 @@ pub fn PhaseLabel(
         Phase::Paused => "phase phase-paused",
         Phase::Ended => "phase phase-ended",
     };
-    view! { <span class=class>{phase_text(lang(), phase)}</span> }
+    view! { <span class=class>{phase_text(lang(), phase, mode)}</span> }
 }

@@ -109,7 +109,7 @@ fn Evening(row: PerformanceRow, accent: bool) -> impl IntoView {
                     <span>{seats}</span>
                     {lottery.then(|| view! { <span data-testid="lottery">{td_string!(lang, event.lottery)}</span> })}
                 </p>
-                <PhaseLabel phase/>
+                <PhaseLabel phase mode=row.mode/>
             </div>
             <div class="evening-step">
                 <Step row accent/>

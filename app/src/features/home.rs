@@ -90,7 +90,7 @@ fn Lead(card: EventCard) -> impl IntoView {
                 <Cover cover=card.cover picture=card.picture.clone() artist=card.artist.clone() first=true/>
             </a>
             <div class="lead-facts">
-                <PhaseLabel phase=card.phase/>
+                <PhaseLabel phase=card.phase mode=card.mode/>
                 <h1 class="lead-artist">{card.artist.clone()}</h1>
                 <p class="lead-title">{card.title.clone()}</p>
                 <CardFacts card=card.clone()/>
@@ -112,7 +112,7 @@ fn Poster(card: EventCard) -> impl IntoView {
             <h3>{card.artist.clone()}</h3>
             <p class="poster-title">{card.title.clone()}</p>
             <CardFacts card=card.clone()/>
-            <PhaseLabel phase=card.phase/>
+            <PhaseLabel phase=card.phase mode=card.mode/>
         </a>
     }
     .into_any()

@@ -20,18 +20,30 @@ mod steps;
 mod tries;
 
 use crate::components::missing::Failure;
+use crate::route::{Asking, here};
 use crate::session::use_visitor;
 use api::RoomView;
 use leptos::prelude::*;
-use leptos_router::hooks::use_params_map;
 use room::Room;
 
-/// The waiting room of one performance.
+/// The waiting room of one performance, as a page among others.
 #[component]
 pub fn QueuePage() -> impl IntoView {
-    let (visitor, params) = (use_visitor(), use_params_map());
-    let id = move || params.read().get("id").unwrap_or_default();
-    let view = Resource::new(move || (id(), visitor.changes()), |(id, _)| api::queue_view(id));
+    view! { <Waiting ask=|performance| Box::pin(api::queue_view(performance))/> }
+}
+
+/// The waiting room of the performance in the address.
+#[component]
+pub fn Waiting(
+    /// Asks for what the page is made of, by the performance.
+    ask: fn(String) -> Asking<RoomView>,
+) -> impl IntoView {
+    let (visitor, here) = (use_visitor(), here());
+    // The address that is gone to comes before this page goes: until then it is the room that it was.
+    let id = Memo::new(move |before: Option<&String>| {
+        here.path.with(|path| performance_of(path)).or_else(|| before.cloned()).unwrap_or_default()
+    });
+    let view = Resource::new(move || (id.get(), visitor.changes()), move |(id, _)| ask(id));
     // The old room stays until a new one is there: who confirmed the address elsewhere sees no empty page.
     view! {
         <Transition>
@@ -39,7 +51,7 @@ pub fn QueuePage() -> impl IntoView {
                 match view.await {
                     Ok(view) => view! { <Room view/> }.into_any(),
                     Err(error) => {
-                        let back = format!("/performances/{}/queue", id());
+                        let back = format!("/performances/{}/queue", id.get_untracked());
                         view! { <Failure error back/> }.into_any()
                     }
                 }
@@ -47,6 +59,15 @@ pub fn QueuePage() -> impl IntoView {
         </Transition>
     }
     .into_any()
+}
+
+/// The performance in the address of a waiting room.
+pub fn performance_of(path: &str) -> Option<String> {
+    let mut parts = path.trim_matches('/').split('/');
+    match (parts.next(), parts.next(), parts.next(), parts.next()) {
+        (Some("performances"), Some(id), Some("queue"), None) => Some(id.to_owned()),
+        _ => None,
+    }
 }
 
 /// Whom the page is for: what has to be done before a place can be taken.
@@ -66,6 +87,20 @@ impl Guest {
             None => Self::SignedOut,
             Some(me) if !me.verified => Self::Unconfirmed,
             Some(_) => Self::Ready,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::performance_of;
+
+    #[test]
+    fn only_the_address_of_a_waiting_room_names_its_performance() {
+        assert_eq!(performance_of("/performances/0190/queue").as_deref(), Some("0190"));
+        assert_eq!(performance_of("/performances/0190/queue/").as_deref(), Some("0190"));
+        for path in ["/", "/performances/0190/seats", "/organizer/performances/0190/queue", "/performances/queue", ""] {
+            assert_eq!(performance_of(path), None, "{path}");
         }
     }
 }

@@ -133,6 +133,8 @@ pub struct Backend {
     pub(crate) wake: Wake,
     /// Joins on their way to the store, by performance.
     pub(crate) joining: crate::queue::Joining,
+    /// Digests of the arrival lists that this process has found in their files.
+    pub(crate) lists: crate::queue::Lists,
     /// Public randomness of draws.
     pub(crate) beacon: Option<Box<dyn crate::beacon::Beacon>>,
     /// How the hold path of this process is, by performance.
@@ -182,6 +184,7 @@ impl Backend {
             dummy_hash: DUMMY_HASH.to_owned(),
             wake: Wake::default(),
             joining: crate::queue::Joining::default(),
+            lists: crate::queue::Lists::default(),
             beacon: crate::beacon::from_settings(&config.beacon)?,
             pulses: crate::pulse::Pulses::default(),
             load: Arc::new(crate::load::Load::new(&config.queue)),

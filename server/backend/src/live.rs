@@ -13,13 +13,12 @@ pub use hub::{Feed, StatusText};
 use crate::backend::Backend;
 use crate::catalog::Sale;
 use crate::error::{Error, Result, refuse};
-use crate::postgres::catalog::DrawnRow;
 use crate::postgres::queue as queue_rows;
 use crate::redis::{LOG_BATCH, LogEntry, SeatsRead, read_log};
 use domain::hold::{SeatByte, SeatState};
 use domain::live::BEAT_MS;
 use domain::queue::control::supply;
-use domain::queue::{Drawn, Phase, QueueStatus, Supply};
+use domain::queue::{Phase, QueueStatus, Supply};
 use domain::{Code, Millis, PerformanceId};
 use hub::Hub;
 use std::sync::Arc;
@@ -149,7 +148,7 @@ impl Backend {
         }
         if let Some(drawn) = &sale.row.drawn {
             status.lobby = Some(drawn.lobby);
-            status.drawn = Some(drawn_of(&sale, drawn));
+            status.drawn = Some(drawn.published(&sale.row.draw_seed));
         }
         status.window = window.or(before.window.filter(|_| serving.is_none()));
         status.rate_per_min = if status.phase == Phase::Open { pace } else { 0 };
@@ -184,14 +183,6 @@ fn base_status(sale: &Sale, now: Millis, serving: u32) -> QueueStatus {
         stock: 0,
         supply: Supply::OnSale,
         refresh_ms: REFRESH_MIN_MS,
-    }
-}
-
-fn drawn_of(sale: &Sale, drawn: &DrawnRow) -> Drawn {
-    Drawn {
-        seed: hex::encode(sale.row.draw_seed),
-        list: hex::encode(&drawn.list_digest),
-        beacon: drawn.randomness.as_ref().map(hex::encode).unwrap_or_default(),
     }
 }
 

@@ -41,8 +41,6 @@ pub struct Load {
     pressure: AtomicU32,
     connections: AtomicU64,
     connections_max: AtomicU64,
-    /// Chance: a counter through a mixing function is even enough to spread people.
-    chance: AtomicU64,
 }
 
 impl Load {
@@ -56,7 +54,6 @@ impl Load {
             pressure: AtomicU32::new(0),
             connections: AtomicU64::new(0),
             connections_max: AtomicU64::new(u64::MAX),
-            chance: AtomicU64::new(u64::from(std::process::id())),
         }
     }
 
@@ -75,7 +72,7 @@ impl Load {
         if share >= scaled(1.0) {
             return Ok(());
         }
-        let drawn = self.draw();
+        let drawn: u64 = rand::random();
         if drawn % u64::from(scaled(1.0)) < u64::from(share) {
             return Ok(());
         }
@@ -91,15 +88,7 @@ impl Load {
 
     /// Spreads a time by up to as much again.
     pub fn spread_ms(&self, ms: u32) -> u32 {
-        ms + u32::try_from((self.draw() >> 32) % u64::from(ms.max(1))).unwrap_or(0)
-    }
-
-    /// The next number of a SplitMix64 sequence (Steele, Lea, Flood 2014).
-    fn draw(&self) -> u64 {
-        let mut z = self.chance.fetch_add(0x9E37_79B9_7F4A_7C15, Ordering::Relaxed);
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
+        ms + rand::random::<u32>() % ms.max(1)
     }
 
     /// One look: the share follows from the pressure.

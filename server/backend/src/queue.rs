@@ -5,6 +5,7 @@ mod published;
 
 pub(crate) use joining::Joining;
 pub use published::ArrivalList;
+pub(crate) use published::Lists;
 
 use crate::backend::Backend;
 use crate::error::{Error, Result, refuse};

@@ -2,7 +2,7 @@
 
 use super::errors::{self, failed, refuse};
 use super::{BODY_MAX_BYTES, State, uploads};
-use app::context::{Caller, PageNonce, SESSION_COOKIE};
+use app::context::{Caller, PageNonce, SESSION_COOKIE, session_header};
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request, State as Extract};
 use axum::middleware::Next;
@@ -197,7 +197,7 @@ async fn caller(state: &State, seen: Caller, path: &str) -> Result<(Caller, Opti
     let Some((_, token)) = seen.cookies.iter().find(|(found, _)| *found == name) else { return Ok((seen, None)) };
     match state.backend.read_session(token).await {
         Ok(Some((session, renewed))) => {
-            let renewed = renewed.map(|token| session_cookie(&name, &token));
+            let renewed = renewed.map(|token| session_header(name, token));
             Ok((Caller { session: Some(session), ..seen }, renewed))
         }
         Ok(None) => Ok((seen, None)),
@@ -205,12 +205,6 @@ async fn caller(state: &State, seen: Caller, path: &str) -> Result<(Caller, Opti
         Err(error) if path.starts_with("/api/") || path.starts_with("/ws/") => Err(Box::new(failed(&error))),
         Err(_) => Ok((seen, None)),
     }
-}
-
-/// The session's cookie as a header sets it.
-pub(super) fn session_cookie(name: &str, token: &str) -> String {
-    let secure = if name.starts_with("__Host-") { "; Secure" } else { "" };
-    format!("{name}={token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000{secure}")
 }
 
 /// The right-most hop that is no trusted proxy.

@@ -4,7 +4,7 @@
 
 use super::errors::{answer, failed, refuse};
 use super::{State, edge};
-use app::context::{SESSION_COOKIE, queue_cookie};
+use app::context::{SESSION_COOKIE, place_header, queue_cookie, session_header};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State as Extract};
@@ -15,9 +15,6 @@ use domain::{Code, PerformanceId, Refusal};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use metrics::Counter;
 use std::sync::LazyLock;
-
-/// How long a browser keeps its place: longer than any on-sale.
-const PLACE_MAX_AGE_S: u32 = 7 * 24 * 3_600;
 
 static STATUS_REQUESTS: LazyLock<Counter> = LazyLock::new(|| metrics::counter!("stararena_status_requests_total"));
 static JOIN_REQUESTS: LazyLock<Counter> = LazyLock::new(|| metrics::counter!("stararena_join_requests_total"));
@@ -80,19 +77,17 @@ async fn try_join(state: &State, id: &str, headers: &HeaderMap) -> Result<Respon
     let ticket = cookie(headers, &place_name);
     let joined =
         state.backend.join_queue(&session, id, ticket).await.map_err(|error| Box::new(spread(state, &error)))?;
-    Ok(joined_response(&joined, &place_name, renewed.map(|token| edge::session_cookie(&session_name, &token))))
+    Ok(joined_response(&joined, place_name, renewed.map(|token| session_header(session_name, token))))
 }
 
-fn joined_response(joined: &Joined, place_name: &str, renewed: Option<String>) -> Response {
+fn joined_response(joined: &Joined, place_name: String, renewed: Option<String>) -> Response {
     let json = serde_json::to_vec(joined).unwrap_or_default();
     let mut response = Response::new(Body::from(json));
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    let secure = if place_name.starts_with("__Host-") { "; Secure" } else { "" };
-    let place =
-        format!("{place_name}={}; HttpOnly; SameSite=Lax{secure}; Path=/; Max-Age={PLACE_MAX_AGE_S}", joined.ticket);
+    let place = place_header(place_name, joined.ticket.clone());
     for cookie in std::iter::once(place).chain(renewed) {
         if let Ok(value) = HeaderValue::from_str(&cookie) {
             headers.append(header::SET_COOKIE, value);

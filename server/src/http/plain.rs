@@ -4,12 +4,14 @@ use super::State;
 use super::errors::{answer, failed, refuse};
 use axum::Json;
 use axum::body::Bytes;
-use axum::extract::{ConnectInfo, Path, State as Extract};
+use axum::extract::{ConnectInfo, Path, Request, State as Extract};
 use axum::response::{IntoResponse, Response};
 use domain::{Code, PerformanceId, Refusal};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::json;
 use std::net::SocketAddr;
+use tower::ServiceExt as _;
+use tower_http::services::ServeFile;
 
 /// The process lives.
 pub(super) async fn healthz() -> &'static str {
@@ -63,7 +65,7 @@ pub(super) async fn draw_facts(Extract(state): Extract<State>, Path(id): Path<St
 }
 
 /// The published list of arrivals, under the digest that is published beside it.
-pub(super) async fn arrivals(Extract(state): Extract<State>, Path(id): Path<String>, headers: HeaderMap) -> Response {
+pub(super) async fn arrivals(Extract(state): Extract<State>, Path(id): Path<String>, request: Request) -> Response {
     let Ok(id) = id.parse::<PerformanceId>() else { return refuse(Code::NotFound, "there is no such performance") };
     let list = match state.backend.arrival_list(id).await {
         Ok(list) => list,
@@ -75,10 +77,15 @@ pub(super) async fn arrivals(Extract(state): Extract<State>, Path(id): Path<Stri
         (header::ETAG, HeaderValue::from_str(&etag).unwrap_or_else(|_| HeaderValue::from_static("\"\""))),
         (header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream")),
     ];
-    if headers.get(header::IF_NONE_MATCH).is_some_and(|value| value.as_bytes() == etag.as_bytes()) {
+    if request.headers().get(header::IF_NONE_MATCH).is_some_and(|value| value.as_bytes() == etag.as_bytes()) {
         return (StatusCode::NOT_MODIFIED, cache).into_response();
     }
-    (cache, list.bytes).into_response()
+    // In pieces, and a part of it where a part is asked for: a million arrivals are 16 MB.
+    match ServeFile::new(list.path).oneshot(request).await {
+        Ok(file) if file.status().is_success() => (cache, file).into_response(),
+        Ok(other) => other.into_response(),
+        Err(never) => match never {},
+    }
 }
 
 /// What the sandbox provider tells us. A 2xx means that it is stored.

@@ -115,22 +115,22 @@ async fn a_restarted_store_is_refused_by_every_call_until_a_worker_has_built_its
     let held = arena.take(&fan, &[1, 2], "before").await.unwrap();
     arena.await_status(held.order, "pending_payment").await;
     visits_are_written(&arena, 2).await;
+    let id = arena.performance;
+    let ticket = arena.backend.join_queue(&other.session, id, None).await.unwrap().ticket;
     arena.stop_workers().await;
 
     signal(&arena, Signal::SIGKILL);
     arena.stores.as_mut().unwrap().restart_redis().await.unwrap();
-    let joined = async || arena.backend.join_queue(&other.session, arena.performance, None).await.ok();
-    eventually!(SOON, "the store answers again", joined().await.is_some());
-    let ticket = joined().await.unwrap().ticket;
+    eventually!(SOON, "the store answers again", arena.backend.ready().await.is_ok());
     let standing = arena.seat(1).await;
     assert_eq!(standing, SeatState::Held as u8, "the append-only file brought the state back");
-    let id = arena.performance;
     let code = |error: backend::Error| error.refusal().code;
     for round in 0..30 {
         let away = Some(Code::Unavailable);
         assert_eq!(arena.take(&other, &[3], &format!("round-{round}")).await.err(), away, "nothing is held");
         assert_eq!(arena.take(&fan, &[1, 2], "before").await.err(), away, "nor repeated");
         assert_eq!(arena.give_back(&fan, held.order).await.err(), away, "nor given back");
+        assert_eq!(arena.backend.join_queue(&other.session, id, None).await.map_err(code).err(), away, "nor joined");
         assert_eq!(arena.backend.enter(&other.session, id, &ticket, "nonce").await.map_err(code).err(), away);
         assert_eq!(arena.backend.leave(&other.session, id).await.map_err(code).err(), away);
         assert_eq!(arena.backend.pay(&fan.session, held.order).await.map_err(code).err(), away);

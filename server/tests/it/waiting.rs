@@ -20,6 +20,8 @@ const AT_ONCE: usize = 256;
 const HOUR_MS: i64 = 3_600_000;
 /// How long a place may be out of reach after a blow: stores start again, the state is built anew.
 const RECOVERY: Duration = Duration::from_secs(30);
+/// A crashed leader is replaced within this time.
+const LEADER_CHANGE: Duration = Duration::from_secs(2);
 /// Fans who ask for their place again, of all who wait.
 const SAMPLE: usize = 500;
 /// Bytes of an account among the written arrivals.
@@ -226,6 +228,12 @@ async fn shown(arena: &Arena, id: PerformanceId) -> u32 {
     reply.ok::<domain::queue::QueueStatus>().serving
 }
 
+/// More places are served than before, on the server's own word too.
+async fn goes_on(arena: &Arena, before: u32) {
+    eventually!(RECOVERY, "the door goes on", serving(arena).await > before + 2 * PACE_PER_S);
+    assert!(shown(arena, arena.performance).await >= before, "what was shown is never taken back");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn with_the_server_and_the_leader_killed_the_door_goes_on_at_its_pace() {
     const FANS: u32 = 5_000;
@@ -243,20 +251,24 @@ async fn with_the_server_and_the_leader_killed_the_door_goes_on_at_its_pace() {
     let told = crowd(&arena, 0..FANS).await;
     eventually!(RECOVERY, "the door has begun", serving(&arena).await > 0);
     let watch = Watch::start(&arena);
-    let first_term = arena.terms().await;
+    let before = serving(&arena).await;
+    arena.restart_server(&[]).await;
+    goes_on(&arena, before).await;
 
-    for worker in [None, Some(0), Some(1)] {
-        let before = serving(&arena).await;
-        match worker {
-            None => arena.restart_server(&[]).await,
-            // One of the two leads; the other takes over, or the killed one when it is back.
-            Some(number) => arena.restart_worker(number).await,
+    let mut changes = Vec::new();
+    for (round, number) in [0, 1, 0].into_iter().enumerate() {
+        let (before, term, killed) = (serving(&arena).await, arena.terms().await, Instant::now());
+        arena.kill_worker(number).await;
+        // At first either may lead. From then on it is the one that was left alone in the last round.
+        if round > 0 {
+            eventually!(RECOVERY, "the other one leads", arena.terms().await > term);
+            changes.push(killed.elapsed());
         }
-        let what = format!("the door goes on after the end of worker {worker:?}");
-        eventually!(RECOVERY, what, serving(&arena).await > before + 2 * PACE_PER_S);
-        assert!(shown(&arena, arena.performance).await >= before, "what was shown is never taken back");
+        goes_on(&arena, before).await;
+        arena.start_worker(number).await;
     }
-    assert!(arena.terms().await > first_term, "nobody took over");
+    // The machine may be busy with something else at one of them, the design is seen in the other.
+    assert!(changes.iter().any(|change| *change < LEADER_CHANGE), "a new leader came after {changes:?}");
     watch.end().await;
     assert!(serving(&arena).await < FANS, "the pace was never to be seen");
     assert_places_stand(&arena, &told).await;

@@ -37,6 +37,9 @@ pub struct PerformanceLine {
     pub id: PerformanceId,
     /// Where its sale stands; none while it is in the making.
     pub phase: Option<Phase>,
+    /// How places become turns; the usual way while it is in the making.
+    #[serde(default)]
+    pub mode: Mode,
     /// Venue and city, once a plan is chosen.
     pub venue: Option<String>,
     /// When it begins, at the venue.

@@ -4,6 +4,7 @@ use super::{stages::venue_time, state::State};
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
+use leptos::either::Either;
 use leptos::prelude::*;
 
 /// The short form, closed at first.
@@ -25,8 +26,8 @@ pub(super) fn Draw(state: State) -> impl IntoView {
                 <dt>{td_string!(lang, queue.seed)}</dt>
                 <dd>
                     {move || match seed.get() {
-                        Some(seed) => view! { <code data-testid="seed">{seed}</code> }.into_any(),
-                        None => td_string!(lang, queue.not_yet).into_any(),
+                        Some(seed) => Either::Left(view! { <code data-testid="seed">{seed}</code> }),
+                        None => Either::Right(td_string!(lang, queue.not_yet)),
                     }}
                 </dd>
                 <dt>{td_string!(lang, queue.lobby_size)}</dt>
@@ -35,7 +36,6 @@ pub(super) fn Draw(state: State) -> impl IntoView {
             <p><a href=page rel="external" data-testid="to-draw">{td_string!(lang, queue.draw_page)}</a></p>
         </details>
     }
-    .into_any()
 }
 
 /// Where the chance of this draw comes from, or that the operator could have influenced it.

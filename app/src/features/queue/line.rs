@@ -78,7 +78,6 @@ fn Figures(state: State) -> impl IntoView {
             </p>
         </div>
     }
-    .into_any()
 }
 
 /// The line from where this tab first saw the place to the door. Without JavaScript nothing remembers that:
@@ -112,7 +111,6 @@ fn Line(state: State) -> impl IntoView {
             aria-label=td_string!(lang, queue.progress)
         ></progress>
     }
-    .into_any()
 }
 
 /// The estimate in words: a range, or why there is none.

@@ -2,12 +2,10 @@
 //! two of them can contradict each other; it ends with the page.
 
 use super::{
-    Guest,
-    api::queue_enter,
-    call,
-    requests::{self, ANSWER_MAX_MS, Failed, Trouble},
-    state::{Again, Pending, State},
-    tries::{Bell, JITTER, Tries, within},
+    Guest, call,
+    requests::{self, Failed, Trouble},
+    state::{Again, Pending, State, Wish},
+    tries::{Bell, JITTER, Tries},
 };
 use crate::alive::Alive;
 use crate::browser;
@@ -36,15 +34,6 @@ const REFUSED_AGAIN_MS: f64 = 60_000.0;
 /// Starts the loop in the browser; the server runs no effects.
 pub(super) fn start(state: State) {
     let alive = Alive::until_cleanup();
-    // A form that took a place, or entered, says so to the page.
-    Effect::new(move |_| {
-        if let Some(Ok(joined)) = state.join.value().get() {
-            state.arrival.set(Some(joined.arrival));
-        }
-        if let Some(Ok(_)) = state.enter.value().get() {
-            browser::go_to(&map_path(state.id()));
-        }
-    });
     Effect::new(move |_| {
         let (alive, bell) = (alive.clone(), Bell::default());
         listen(state, &bell);
@@ -54,10 +43,15 @@ pub(super) fn start(state: State) {
     });
 }
 
-/// Rings when a look is worthwhile: the page is seen again, comes back out of the browser's memory, or the
-/// network is there again.
+/// Rings when a look is worthwhile: a button was pressed, the page is seen again or comes back out of the
+/// browser's memory, or the network is there again.
 fn listen(state: State, bell: &Bell) {
-    let (shown, back, online) = (bell.clone(), bell.clone(), bell.clone());
+    let (pressed, shown, back, online) = (bell.clone(), bell.clone(), bell.clone(), bell.clone());
+    Effect::new(move |_| {
+        if state.wish.get().is_some() {
+            pressed.ring();
+        }
+    });
     let handles = [
         window_event_listener_untyped("visibilitychange", move |_| {
             if !document().hidden() {
@@ -100,6 +94,10 @@ struct Watch {
     registers_after_ms: f64,
     /// A place whose ticket the browser lost is asked for once more, and only once.
     asked_anew: bool,
+    /// The reader asked for a place, and wants to know why there is none.
+    wants_place: bool,
+    /// The reader wants to go in although nothing may be left.
+    wants_in: bool,
 }
 
 impl Watch {
@@ -112,6 +110,8 @@ impl Watch {
             enter: Tries::default(),
             registers_after_ms: if early { REGISTRATION_SPREAD_MS * browser::spread() } else { 0.0 },
             asked_anew: false,
+            wants_place: false,
+            wants_in: false,
             state,
             alive,
             bell,
@@ -144,6 +144,12 @@ impl Watch {
         for tries in [&mut self.poll, &mut self.join, &mut self.enter] {
             tries.sooner(now);
         }
+        match self.state.wish.get_untracked() {
+            Some(Wish::Join) => (self.join, self.wants_place) = (Tries::default(), true),
+            Some(Wish::Enter) => (self.enter, self.wants_in) = (Tries::default(), true),
+            None => {}
+        }
+        self.state.wish.set(None);
         if self.state.guest != Guest::Ready {
             // Somebody may have signed in, or confirmed the address, in another tab.
             self.state.visitor.changed();
@@ -197,7 +203,7 @@ impl Watch {
 
     fn may_go_in(&self) -> bool {
         // In a house that is sold out there is nothing to go in for, but by one's own wish.
-        self.state.status.with_untracked(|status| status.supply != Supply::SoldOut)
+        (self.wants_in || self.state.status.with_untracked(|status| status.supply != Supply::SoldOut))
             && matches!(self.standing(), Some(Standing::Turn { .. }))
     }
 
@@ -271,6 +277,7 @@ impl Watch {
 
     fn no_place(&mut self, failed: Failed) {
         let now = browser::monotonic_ms();
+        let wanted = std::mem::take(&mut self.wants_place);
         match failed.refusal {
             // The two clocks differ by a moment: the page was early.
             Some(error) if error.code() == Code::QueueClosed && self.is_before_opening() => {
@@ -279,6 +286,9 @@ impl Watch {
             // Asked for a place that this account never took: the page says already that it's too late.
             Some(error) if error.code() == Code::QueueClosed && self.state.is_lottery_untracked() => {
                 self.join.never_again();
+                if wanted {
+                    self.needs_reader(error);
+                }
             }
             Some(error) if !passes(error.code()) => {
                 match error.code() {
@@ -305,26 +315,26 @@ impl Watch {
         }
         let key = nonce_key(self.performance);
         let nonce = browser::kept_for_tab(&key, browser::random_uuid);
-        let answer = within(ANSWER_MAX_MS, queue_enter(self.performance, None, nonce)).await;
+        let answer = requests::enter(self.performance, &nonce).await;
         if !self.alive.get() {
             return true;
         }
         match answer {
-            Some(Ok(_)) => {
+            Ok(()) => {
                 browser::forget_for_tab(&key);
                 self.state.again.set(None);
                 call::heard(self.state.call.get_untracked()).await;
                 browser::go_to(&map_path(self.performance));
                 return true;
             }
-            Some(Err(error)) => self.not_in(error),
-            None => self.retry_door(None),
+            Err(Failed { refusal: Some(error), told_ms, .. }) => self.not_in(error, told_ms),
+            Err(failed) => self.retry_door(failed.told_ms),
         }
         false
     }
 
-    fn not_in(&mut self, error: AppError) {
-        let (now, told_ms) = (browser::monotonic_ms(), error.0.retry_after_ms);
+    fn not_in(&mut self, error: AppError, told_ms: Option<u32>) {
+        let now = browser::monotonic_ms();
         let soon_ms = f64::from(told_ms.unwrap_or(ENTER_AGAIN_MS));
         match error.code() {
             Code::Full => {

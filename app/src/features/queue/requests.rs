@@ -1,6 +1,7 @@
-//! The two plain requests of a waiting page: the polled status, and taking a place. Each is given up after
+//! The plain requests of a waiting page: the polled status, taking a place, going in. Each is given up after
 //! a while, and says what was in the way. In the browser alone.
 
+use super::api::QueueEnter;
 use crate::browser::{self, Deadline};
 use crate::error::AppError;
 use domain::{
@@ -8,11 +9,14 @@ use domain::{
     queue::{Joined, QueueStatus},
 };
 use gloo_net::http::{Request, RequestBuilder};
-use serde::de::DeserializeOwned;
+use leptos::server_fn::ServerFn as _;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 /// An answer that takes longer is given up: the next one is as good, and a hanging connection isn't noticed
 /// in any other way.
-pub(super) const ANSWER_MAX_MS: u32 = 10_000;
+const ANSWER_MAX_MS: u32 = 10_000;
+/// Form fields, as the entry takes them with and without JavaScript. A nonce needs no escaping.
+const FORM: &str = "application/x-www-form-urlencoded";
 
 /// What is in the way between this page and StarArena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,9 +63,24 @@ pub(super) async fn join(performance: PerformanceId) -> Result<Joined, Failed> {
     ask(Request::post(&format!("/api/performances/{performance}/queue/join"))).await
 }
 
+/// Exchanges the place for the right to be inside. The same nonce again is the same entry.
+pub(super) async fn enter(performance: PerformanceId, nonce: &str) -> Result<(), Failed> {
+    let form = format!("performance={performance}&nonce={nonce}");
+    let request = Request::post(QueueEnter::PATH).header("content-type", FORM);
+    ask_with::<IgnoredAny>(request, |request| request.body(form)).await.map(|_| ())
+}
+
 async fn ask<T: DeserializeOwned>(request: RequestBuilder) -> Result<T, Failed> {
+    ask_with(request, RequestBuilder::build).await
+}
+
+async fn ask_with<T: DeserializeOwned>(
+    request: RequestBuilder,
+    built: impl FnOnce(RequestBuilder) -> Result<Request, gloo_net::Error>,
+) -> Result<T, Failed> {
     let deadline = Deadline::after(ANSWER_MAX_MS);
-    let response = request.abort_signal(deadline.signal()).send().await.map_err(|_| Failed::silence())?;
+    let request = built(request.abort_signal(deadline.signal())).map_err(|_| Failed::silence())?;
+    let response = request.send().await.map_err(|_| Failed::silence())?;
     if response.ok() {
         return response.json::<T>().await.map_err(|_| Failed::silence());
     }

@@ -3,14 +3,14 @@
 
 use super::{
     announce,
-    api::RoomView,
+    api::{RoomView, Waited},
     call::{self, Call},
     draw::Draw,
     line::{SoldOut, Waiting},
     polling,
     requests::Trouble,
     stages::{Announced, Closed, Ended, Join, Lobby, Passed, SignInFirst, Turn},
-    state::{Pending, Stage, State},
+    state::{Again, Pending, Stage, State},
     steps::Steps,
 };
 use crate::components::{
@@ -22,8 +22,7 @@ use crate::components::{
 use crate::format;
 use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
-use domain::catalog::PerformanceView;
-use leptos::{prelude::*, task::spawn_local};
+use leptos::{either::Either, prelude::*, task::spawn_local};
 
 /// How often a page without JavaScript loads itself anew, in seconds.
 const RELOAD_S: u32 = 10;
@@ -38,19 +37,12 @@ pub(super) fn Room(view: RoomView) -> impl IntoView {
     let stage = Memo::new(move |_| state.stage());
     polling::start(state);
     let (polite, assertive) = announce::start(state, stage);
-    // What a form without JavaScript was told, or what a background call needs the reader for.
-    let refusal = Signal::derive(move || {
-        let of_forms = || {
-            state.enter.value().get().and_then(Result::err).or_else(|| state.join.value().get().and_then(Result::err))
-        };
-        state.refusal.get().or_else(of_forms)
-    });
     view! {
         <Title text=move || title(lang, state, stage.get())/>
         <section class="queue" data-testid="queue" data-stage=move || stage.get().name()>
             <Performance view=performance/>
             <div class="queue-panel">
-                <Refused error=refusal/>
+                <Refused error=state.refusal/>
                 {move || match stage.get() {
                     Stage::SignIn => view! { <SignInFirst state/> }.into_any(),
                     Stage::Announced => view! { <Announced state/> }.into_any(),
@@ -89,7 +81,7 @@ fn title(lang: Locale, state: State, stage: Stage) -> String {
 
 /// What is waited for.
 #[component]
-fn Performance(view: PerformanceView) -> impl IntoView {
+fn Performance(view: Waited) -> impl IntoView {
     let lang = lang();
     view! {
         <header class="queue-head">
@@ -104,10 +96,9 @@ fn Performance(view: PerformanceView) -> impl IntoView {
             </div>
         </header>
     }
-    .into_any()
 }
 
-/// What is in the way: what happened, since when, what is safe; and what is tried again in how long.
+/// What is in the way: what happened, since when, what is safe; or what is tried again in how long.
 #[component]
 fn InTheWay(state: State) -> impl IntoView {
     let lang = lang();
@@ -116,28 +107,33 @@ fn InTheWay(state: State) -> impl IntoView {
         let since = state.clock.now().map_or(0, |now| heard.until(now) / 1_000);
         td_string!(lang, queue.silent_for, time = format::short_clock(since)).to_string()
     };
-    let again_in = move |at| {
-        let seconds = state.clock.now().map_or(0, |now| format::seconds_left(now, at));
+    let again_in = move |again: Again| {
+        let seconds = state.clock.now().map_or(0, |now| format::seconds_left(now, again.at));
         td_string!(lang, queue.again_in, seconds = seconds.max(1)).to_string()
     };
     view! {
         <div class="queue-in-the-way">
-            {move || state.trouble.get().map(|trouble| view! {
-                <Remark icon=Icon::Attention>
-                    <p data-testid="offline">{trouble_text(lang, trouble)}</p>
-                    <p class="figure">{silent_for}</p>
-                    <p>{safe_text(lang, state)}</p>
-                </Remark>
-            })}
-            {move || state.again.get().filter(|_| state.trouble.get().is_none()).map(|again| view! {
-                <Remark icon=Icon::Clock>
-                    <p data-testid="again">{pending_text(lang, again.what)}</p>
-                    <p class="figure">{move || again_in(again.at)}</p>
-                </Remark>
-            })}
+            {move || {
+                let (trouble, again) = (state.trouble.get(), state.again.get());
+                let (icon, name, text) = match (trouble, again) {
+                    (Some(trouble), _) => (Icon::Attention, "offline", trouble_text(lang, trouble)),
+                    (None, Some(again)) => (Icon::Clock, "again", pending_text(lang, again.what)),
+                    (None, None) => return None,
+                };
+                let time = move || match again.filter(|_| trouble.is_none()) {
+                    Some(again) => again_in(again),
+                    None => silent_for(),
+                };
+                Some(view! {
+                    <Remark icon>
+                        <p data-testid=name>{text}</p>
+                        <p class="figure">{time}</p>
+                        {trouble.map(|_| view! { <p>{safe_text(lang, state)}</p> })}
+                    </Remark>
+                })
+            }}
         </div>
     }
-    .into_any()
 }
 
 /// What keeps the page from StarArena.
@@ -185,23 +181,20 @@ fn CallMe(state: State, stage: Memo<Stage>) -> impl IntoView {
             {move || match state.call.get() {
                 Call::Unknown => None,
                 _ if !waits() => None,
-                Call::Offered => Some(view! {
+                Call::Offered => Some(Either::Left(view! {
                     <button class="button" type="button" on:click=turn_on data-testid="call-me">
                         {td_string!(lang, queue.call_me)}
                     </button>
-                }
-                .into_any()),
-                on => Some(view! {
+                })),
+                on => Some(Either::Right(view! {
                     <p class="quiet" data-testid="called">{called_text(lang, on)}</p>
                     <button class="link" type="button" on:click=turn_off data-testid="call-off">
                         {td_string!(lang, queue.call_off)}
                     </button>
-                }
-                .into_any()),
+                })),
             }}
         </div>
     }
-    .into_any()
 }
 
 fn called_text(lang: Locale, call: Call) -> &'static str {

@@ -1,6 +1,10 @@
 //! The stages around the line: what comes before a place, the lobby, the open door, and the ends.
 
-use super::{Guest, state::State};
+use super::{
+    Guest,
+    api::{QueueEnter, QueueJoin},
+    state::{State, Wish},
+};
 use crate::components::{
     countdown::Countdown,
     icon::{Icon, Sign},
@@ -12,7 +16,9 @@ use domain::{
     Millis, ZonedTime,
     queue::{Phase, Standing, Supply},
 };
+use leptos::ev::SubmitEvent;
 use leptos::prelude::*;
+use leptos::server_fn::ServerFn as _;
 
 /// What has to be done before a place can be taken.
 #[component]
@@ -55,26 +61,33 @@ fn Opening(state: State) -> impl IntoView {
     });
     move || {
         next.get().map(|(registration, until)| {
-            let (opens_at, rendered) = state.status.with_untracked(|status| (status.opens_at, status.now));
-            let (at, opens) = (venue_time(state, until), venue_time(state, opens_at));
+            let opens_at = state.status.with_untracked(|status| status.opens_at);
             let word = match (registration, state.is_lottery()) {
                 (true, _) => td_string!(lang, queue.registers),
                 (false, true) => td_string!(lang, queue.registration_until),
                 (false, false) => td_string!(lang, queue.opens),
             };
-            view! {
-                <Countdown until rendered=Some(rendered)/>
-                <p class="queue-opens">
-                    {word} " " <time datetime=format::machine_time(&at)>{format::moment(lang, &at)}</time>
-                </p>
-                {registration.then(|| view! {
-                    <p class="queue-opens">
-                        {td_string!(lang, queue.opens)} " "
-                        <time datetime=format::machine_time(&opens)>{format::moment(lang, &opens)}</time>
-                    </p>
-                })}
-            }
+            time_left(state, until, word, registration.then_some(opens_at))
         })
+    }
+}
+
+/// The countdown to a moment, what happens then, and when the sale opens, where that comes later.
+fn time_left(state: State, until: Millis, word: &'static str, opens: Option<Millis>) -> impl IntoView {
+    let lang = lang();
+    let rendered = state.status.with_untracked(|status| status.now);
+    let moment = move |word: &'static str, at: Millis| {
+        let at = venue_time(state, at);
+        view! {
+            <p class="queue-opens">
+                {word} " " <time datetime=format::machine_time(&at)>{format::moment(lang, &at)}</time>
+            </p>
+        }
+    };
+    view! {
+        <Countdown until rendered=Some(rendered)/>
+        {moment(word, until)}
+        {opens.map(|opens| moment(td_string!(lang, queue.opens), opens))}
     }
 }
 
@@ -112,13 +125,13 @@ pub(super) fn Join(state: State) -> impl IntoView {
         <Opening state/>
         {move || sold_out.get().then(|| view! { <p>{td_string!(lang, queue.sold_out_text)}</p> })}
         <p>{td_string!(lang, queue.join_text)}</p>
-        <ActionForm action=state.join>
+        <form action=QueueJoin::PATH method="post" on:submit=move |event| wish(state, &event, Wish::Join)>
             <input type="hidden" name="performance" value=performance/>
             <button class="button button-accent button-large" type="submit" data-testid="join">
                 {td_string!(lang, queue.join)}
                 <Sign icon=Icon::Arrow/>
             </button>
-        </ActionForm>
+        </form>
     }
     .into_any()
 }
@@ -132,10 +145,10 @@ pub(super) fn Closed(state: State) -> impl IntoView {
     view! {
         <h2 class="queue-title">{td_string!(lang, queue.closed)}</h2>
         <p>{td_string!(lang, queue.closed_text)}</p>
-        <ActionForm action=state.join>
+        <form action=QueueJoin::PATH method="post" on:submit=move |event| wish(state, &event, Wish::Join)>
             <input type="hidden" name="performance" value=performance/>
             <button class="button" type="submit" data-testid="find-place">{td_string!(lang, queue.find_place)}</button>
-        </ActionForm>
+        </form>
         <ToEvent state/>
     }
     .into_any()
@@ -188,16 +201,7 @@ pub(super) fn Turn(state: State, nonce: String) -> impl IntoView {
     view! {
         <h2 class="queue-title queue-turn" data-testid="turn">{td_string!(lang, queue.turn)}</h2>
         <p>{td_string!(lang, queue.turn_text)}</p>
-        {move || until.get().map(|until| {
-            let (at, rendered) = (venue_time(state, until), state.status.with_untracked(|status| status.now));
-            view! {
-                <Countdown until rendered=Some(rendered)/>
-                <p class="queue-opens">
-                    {td_string!(lang, queue.window_until)} " "
-                    <time datetime=format::machine_time(&at)>{format::moment(lang, &at)}</time>
-                </p>
-            }
-        })}
+        {move || until.get().map(|until| time_left(state, until, td_string!(lang, queue.window_until), None))}
         <EnterForm state nonce quiet=false/>
     }
     .into_any()
@@ -215,16 +219,22 @@ pub(super) fn EnterForm(
     let performance = state.performance.with_value(|view| view.id.to_string());
     let class = if quiet { "button" } else { "button button-accent button-large" };
     view! {
-        <ActionForm action=state.enter>
+        <form action=QueueEnter::PATH method="post" on:submit=move |event| wish(state, &event, Wish::Enter)>
             <input type="hidden" name="performance" value=performance/>
             <input type="hidden" name="nonce" value=nonce/>
             <button class=class type="submit" data-testid="enter">
                 {if quiet { td_string!(lang, queue.enter_anyway) } else { td_string!(lang, queue.enter) }}
                 <Sign icon=Icon::Arrow/>
             </button>
-        </ActionForm>
+        </form>
     }
-    .into_any()
+}
+
+/// Hands a form's wish to the page's own activity, which does nothing else either. Without JavaScript the form
+/// is posted.
+fn wish(state: State, event: &SubmitEvent, wish: Wish) {
+    event.prevent_default();
+    state.wish.set(Some(wish));
 }
 
 /// The window of the lottery is over.

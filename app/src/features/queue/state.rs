@@ -2,7 +2,7 @@
 
 use super::{
     Guest,
-    api::{QueueEnter, QueueJoin, RoomView},
+    api::{RoomView, Waited},
     call::Call,
     requests::Trouble,
 };
@@ -11,7 +11,6 @@ use crate::error::AppError;
 use crate::session::{Visitor, use_visitor};
 use domain::{
     Millis, PerformanceId,
-    catalog::PerformanceView,
     queue::{Mode, Phase, QueueStatus, Standing, Supply},
 };
 use leptos::prelude::*;
@@ -19,7 +18,7 @@ use leptos::prelude::*;
 /// What the page knows; learnt from the server-rendered data, then from polling.
 #[derive(Clone, Copy)]
 pub(super) struct State {
-    pub(super) performance: StoredValue<PerformanceView>,
+    pub(super) performance: StoredValue<Waited>,
     pub(super) status: RwSignal<QueueStatus>,
     pub(super) arrival: RwSignal<Option<u32>>,
     /// How many were ahead when this tab first saw a place in the line: where its progress begins.
@@ -34,8 +33,8 @@ pub(super) struct State {
     pub(super) refusal: RwSignal<Option<AppError>>,
     /// Whether the fan wants to be called.
     pub(super) call: RwSignal<Call>,
-    pub(super) join: ServerAction<QueueJoin>,
-    pub(super) enter: ServerAction<QueueEnter>,
+    /// What the reader pressed, until it is done.
+    pub(super) wish: RwSignal<Option<Wish>>,
     pub(super) clock: ServerClock,
     pub(super) visitor: Visitor,
     pub(super) guest: Guest,
@@ -48,6 +47,15 @@ pub(super) struct Again {
     pub(super) what: Pending,
     /// When, by the server's clock.
     pub(super) at: Millis,
+}
+
+/// What a button asks for. The page does the same by itself, when it sees fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// A place.
+    Join,
+    /// To go in.
+    Enter,
 }
 
 /// What is tried again.
@@ -116,10 +124,9 @@ impl State {
             first_ahead: RwSignal::new(None),
             trouble: RwSignal::new(None),
             again: RwSignal::new(None),
-            refusal: RwSignal::new(None),
+            refusal: RwSignal::new(view.refused),
             call: RwSignal::new(Call::Unknown),
-            join: ServerAction::new(),
-            enter: ServerAction::new(),
+            wish: RwSignal::new(None),
             clock: use_clock(),
             visitor: use_visitor(),
             guest,

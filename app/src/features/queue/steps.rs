@@ -6,6 +6,7 @@ use crate::format;
 use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
 use domain::queue::{Mode, QueueStatus};
+use leptos::either::Either;
 use leptos::prelude::*;
 
 /// One step of the way.
@@ -69,7 +70,11 @@ fn step_view(lang: Locale, state: State, step: Step, index: usize, at: usize) ->
     view! {
         <li class=class aria-current=now.then_some("step")>
             <span class="queue-step-sign" aria-hidden="true">
-                {if done { view! { <Sign icon=Icon::Check/> }.into_any() } else { (index + 1).to_string().into_any() }}
+                {if done {
+                    Either::Left(view! { <Sign icon=Icon::Check/> })
+                } else {
+                    Either::Right((index + 1).to_string())
+                }}
             </span>
             <span>
                 <b>{title(lang, state, step)}</b>

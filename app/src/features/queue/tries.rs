@@ -104,16 +104,6 @@ impl Bell {
     }
 }
 
-/// What came of some work within a time; nothing, if it took longer.
-pub(super) async fn within<T>(ms: u32, work: impl Future<Output = T>) -> Option<T> {
-    let (mut work, mut timer) = (pin!(work), pin!(TimeoutFuture::new(ms)));
-    poll_fn(|context| match work.as_mut().poll(context) {
-        Poll::Ready(done) => Poll::Ready(Some(done)),
-        Poll::Pending => timer.as_mut().poll(context).map(|()| None),
-    })
-    .await
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,7 +13,7 @@ use domain::organizer::Action;
 use domain::organizer::sales::{
     EventFields, EventLine, OrganizerEvent, PerformanceLine, PlanHead, SLUG_MAX_BYTES, check_slug, suggest_slug,
 };
-use domain::queue::Phase;
+use domain::queue::{Mode, Phase};
 use domain::{EventId, OrganizationId};
 use serde_json::json;
 use std::sync::Arc;
@@ -219,6 +219,7 @@ impl Backend {
             let line = PerformanceLine {
                 id: row.id,
                 phase: Some(Phase::at(now, row.registers, row.opens, row.closes, row.paused)),
+                mode: row.mode,
                 venue: Some(format!("{}, {}", row.venue, row.city)),
                 starts: Some(zoned(row.starts, &row.time_zone)?),
                 opens: Some(zoned(row.opens, &row.time_zone)?),
@@ -234,6 +235,7 @@ impl Backend {
             let line = PerformanceLine {
                 id: row.id,
                 phase: None,
+                mode: Mode::default(),
                 venue: plan.map(|plan| format!("{}, {}", plan.venue, plan.city)),
                 starts: at_venue(row.starts)?,
                 opens: at_venue(row.opens)?,

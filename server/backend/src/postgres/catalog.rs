@@ -1,6 +1,6 @@
 //! Events, performances and prices.
 
-use domain::queue::Mode;
+use domain::queue::{Draw, Drawn, Mode};
 use domain::{Currency, EventId, Millis, OrganizationId, PerformanceId, PlanId};
 use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row as _};
@@ -70,7 +70,24 @@ pub(crate) struct DrawnRow {
     pub(crate) randomness: Option<Vec<u8>>,
 }
 
+impl DrawnRow {
+    /// As it is published, once the seed may be.
+    pub(crate) fn published(&self, seed: &[u8]) -> Drawn {
+        Drawn {
+            seed: hex::encode(seed),
+            list: hex::encode(&self.list_digest),
+            beacon: self.randomness.as_ref().map(hex::encode).unwrap_or_default(),
+        }
+    }
+}
+
 impl PerformanceRow {
+    /// The draw, once it was made.
+    pub(crate) fn draw(&self) -> Option<Draw> {
+        let drawn = self.drawn.as_ref()?;
+        drawn.published(&self.draw_seed).draw(drawn.lobby)
+    }
+
     /// Seats that there are.
     pub(crate) fn seats(&self) -> u32 {
         self.seat_count.saturating_sub(self.gone_count)

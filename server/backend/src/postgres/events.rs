@@ -2,6 +2,7 @@
 
 use super::catalog::EventInsert;
 use domain::organizer::sales::PlanHead;
+use domain::queue::Mode;
 use domain::{EventId, Millis, OrganizationId, PerformanceId, PlanId};
 use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row as _};
@@ -109,6 +110,7 @@ pub(crate) struct PublishedRow {
     pub(crate) city: String,
     pub(crate) time_zone: String,
     pub(crate) starts: Millis,
+    pub(crate) mode: Mode,
     pub(crate) registers: Millis,
     pub(crate) opens: Millis,
     pub(crate) closes: Millis,
@@ -123,7 +125,7 @@ pub(crate) async fn published(db: impl PgExecutor<'_>, events: &[Uuid]) -> sqlx:
         u32::try_from(row.try_get::<i64, _>(column)?).map_err(|e| bad(column, e))
     };
     sqlx::query(
-        "select p.id, p.event_id, p.starts_ms, p.registers_ms, p.opens_ms, p.closes_ms, p.paused, l.venue, l.city, l.time_zone,
+        "select p.id, p.event_id, p.starts_ms, p.mode, p.registers_ms, p.opens_ms, p.closes_ms, p.paused, l.venue, l.city, l.time_zone,
                 (l.seat_count - l.gone_count)::bigint as seats,
                 (select count(*) from orders o join order_items i on i.order_id = o.id
                  where o.performance_id = p.id and o.status in ('paid', 'fulfilled')) as sold
@@ -142,6 +144,7 @@ pub(crate) async fn published(db: impl PgExecutor<'_>, events: &[Uuid]) -> sqlx:
             city: row.try_get("city")?,
             time_zone: row.try_get("time_zone")?,
             starts: Millis(row.try_get("starts_ms")?),
+            mode: Mode::parse(row.try_get("mode")?).ok_or_else(|| bad("mode", "an unknown mode"))?,
             registers: row.try_get::<Option<i64>, _>("registers_ms")?.map_or(Millis(0), Millis),
             opens: Millis(row.try_get("opens_ms")?),
             closes: Millis(row.try_get("closes_ms")?),

@@ -6,7 +6,8 @@ use crate::postgres::{draws, queue as rows};
 use crate::redis::ARRIVAL_BYTES;
 use domain::queue::facts::{BeaconRound, DrawFacts, ENTRY_BYTES, entry, list_digest};
 use domain::{AccountId, Millis, PerformanceId};
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl Backend {
@@ -21,25 +22,25 @@ impl Backend {
         }
     }
 
-    /// The published list of arrivals: 16 bytes for each number, in order.
+    /// The published list of arrivals: 16 bytes for each number, in order. Read and checked once in a process;
+    /// later callers are only told where it is.
     ///
     /// # Errors
-    /// `not_found` before it is published.
+    /// `not_found` before it is published; the file's where it can't be written.
     pub async fn arrival_list(self: &Arc<Self>, id: PerformanceId) -> Result<ArrivalList> {
         let facts = self.draw_facts(id).await?;
         let (Some(digest), Some(lobby)) = (facts.list, facts.lobby) else { return not_found("list") };
         let path = self.config.data_dir.join("lists").join(format!("{digest}.bin"));
-        if let Ok(bytes) = tokio::fs::read(&path).await
-            && hex::encode(list_digest(&bytes)) == digest
-        {
-            return Ok(ArrivalList { digest, bytes });
+        // Held while a list is made: a crowd that asks for it has it made once.
+        let mut known = self.lists.0.lock().await;
+        if !known.contains(&digest) || !tokio::fs::try_exists(&path).await.unwrap_or(false) {
+            if !holds_list(&path, &digest).await {
+                let bytes = self.written_list(id, lobby).await?;
+                keep(&path, bytes, &digest).await?;
+            }
+            known.insert(digest.clone());
         }
-        let bytes = self.written_list(id, lobby).await?;
-        if hex::encode(list_digest(&bytes)) != digest {
-            return Err(Error::Broken(format!("the arrivals of {id} differ from the published digest")));
-        }
-        keep(path, &bytes).await;
-        Ok(ArrivalList { digest, bytes })
+        Ok(ArrivalList { digest, path })
     }
 
     /// The list of the first `lobby` arrivals, as it is written down.
@@ -77,9 +78,13 @@ impl Backend {
 pub struct ArrivalList {
     /// SHA-256 of the bytes, hexadecimal.
     pub digest: String,
-    /// 16 bytes for each number.
-    pub bytes: Vec<u8>,
+    /// The file that holds it: 16 bytes for each number.
+    pub path: PathBuf,
 }
+
+/// Digests of the lists that were found to be what their names say.
+#[derive(Default)]
+pub(crate) struct Lists(tokio::sync::Mutex<HashSet<String>>);
 
 /// The published entries of a stretch of accounts, at most so many.
 fn entries(id: PerformanceId, accounts: &[u8], most: usize) -> Vec<u8> {
@@ -91,16 +96,32 @@ fn entries(id: PerformanceId, accounts: &[u8], most: usize) -> Vec<u8> {
     accounts.chunks_exact(ARRIVAL_BYTES).take(most).flat_map(entry_of).collect()
 }
 
-/// Keeps a list for the next who asks. Where that fails it is made again.
-async fn keep(path: PathBuf, bytes: &[u8]) {
-    let Some(folder) = path.parent() else { return };
+/// Whether a file is there and is the list of that digest: one that was cut short by a crash is not.
+async fn holds_list(path: &Path, digest: &str) -> bool {
+    match tokio::fs::read(path).await {
+        Ok(bytes) => digest_of(Arc::new(bytes)).await.is_ok_and(|found| found == digest),
+        Err(_) => false,
+    }
+}
+
+/// Writes a list into its file, if it is the one that was published.
+async fn keep(path: &Path, bytes: Vec<u8>, digest: &str) -> Result<()> {
+    let bytes = Arc::new(bytes);
+    if digest_of(Arc::clone(&bytes)).await? != digest {
+        return Err(Error::Broken(format!("the arrivals differ from the published digest {digest}")));
+    }
     let staged = path.with_extension(format!("{}.part", uuid::Uuid::new_v4().simple()));
     let written = async {
-        tokio::fs::create_dir_all(folder).await?;
-        tokio::fs::write(&staged, bytes).await?;
-        tokio::fs::rename(&staged, &path).await
+        tokio::fs::create_dir_all(path.parent().unwrap_or(path)).await?;
+        tokio::fs::write(&staged, bytes.as_slice()).await?;
+        tokio::fs::rename(&staged, path).await
     };
-    if let Err(error) = written.await {
-        tracing::debug!(%error, "a list of arrivals was not kept");
-    }
+    written.await.map_err(|e| Error::Broken(format!("the list of arrivals could not be written: {e}")))
+}
+
+/// The digest of a list of some megabytes, computed where it delays nobody.
+async fn digest_of(bytes: Arc<Vec<u8>>) -> Result<String> {
+    tokio::task::spawn_blocking(move || hex::encode(list_digest(&bytes)))
+        .await
+        .map_err(|e| Error::Broken(format!("hashing the arrivals ended early: {e}")))
 }

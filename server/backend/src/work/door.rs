@@ -5,7 +5,6 @@ use super::drawing::Drawing;
 use crate::backend::Backend;
 use crate::catalog::Sale;
 use crate::error::Result;
-use crate::postgres::catalog::DrawnRow;
 use crate::postgres::desk;
 use crate::postgres::queue::{self as rows, QueueRow};
 use crate::pulse;
@@ -14,7 +13,7 @@ use domain::hold::{SeatByte, SeatState};
 use domain::organizer::desk::{DoorSample, Sample};
 use domain::queue::control::{Budgets, Decision, Limits, Measured, Memory};
 use domain::queue::lottery::{Call, Called, next_window};
-use domain::queue::{Draw, Mode, Phase, Window};
+use domain::queue::{Mode, Phase, Window};
 use domain::{Millis, PerformanceId};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -208,7 +207,7 @@ fn rounded(ms: f64) -> u32 {
 /// store are passed over, so that nobody waits for fans who don't exist. Where all is decided that may be, those
 /// that come next are passed over as well.
 async fn past_holes(backend: &Backend, sale: &Sale, measured: &Measured, mut next: Next) -> Result<Next> {
-    let Some(draw) = sale.row.drawn.as_ref().map(|drawn| drawn_draw(sale, drawn)) else { return Ok(next) };
+    let Some(draw) = sale.row.draw() else { return Ok(next) };
     let mut wanted = next.serving - measured.serving;
     let mut upto = measured.serving;
     let last = measured.joined.min(measured.serving.saturating_add(PASSED_MAX));
@@ -231,11 +230,6 @@ async fn past_holes(backend: &Backend, sale: &Sale, measured: &Measured, mut nex
     next.serving = upto.max(measured.serving);
     next.memory.serve_up_to(next.serving);
     Ok(next)
-}
-
-fn drawn_draw(sale: &Sale, drawn: &DrawnRow) -> Draw {
-    let beacon = drawn.randomness.as_deref().unwrap_or_default();
-    Draw::new(&sale.row.draw_seed, u64::from(drawn.lobby), &drawn.list_digest, beacon)
 }
 
 /// Whom a lottery calls now: places up to which it has called, and the window that is open.

@@ -33,9 +33,14 @@ impl Arena {
         self.crew[number].as_ref().unwrap()
     }
 
+    /// Kills a worker as a power cut would.
+    pub(crate) async fn kill_worker(&mut self, number: usize) {
+        self.crew[number].take().unwrap().kill().await;
+    }
+
     /// Kills a worker as a power cut would, and starts it again.
     pub(crate) async fn restart_worker(&mut self, number: usize) {
-        self.crew[number].take().unwrap().kill().await;
+        self.kill_worker(number).await;
         self.start_worker(number).await;
     }
 

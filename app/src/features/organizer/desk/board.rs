@@ -116,7 +116,7 @@ fn Head(state: State) -> impl IntoView {
                 </a>
             </p>
             <p class="desk-phase" data-testid="desk-phase" data-phase=move || phase_name(phase.get())>
-                {move || view! { <PhaseLabel phase=phase.get()/> }}
+                {move || view! { <PhaseLabel phase=phase.get() mode/> }}
                 {move || (paused.get() && phase.get() == Phase::Lobby).then(|| view! {
                     <span class="quiet">{td_string!(lang, desk.opens_paused)}</span>
                 })}

@@ -95,7 +95,7 @@ fn Performance(line: PerformanceLine) -> impl IntoView {
         td_string!(lang, sales.sold, sold = format::number(line.sold), seats = format::number(line.seats)).to_string()
     });
     let state = match line.phase {
-        Some(phase) => view! { <PhaseLabel phase/> }.into_any(),
+        Some(phase) => view! { <PhaseLabel phase mode=line.mode/> }.into_any(),
         None => view! { <span class="sales-draft">{td_string!(lang, sales.draft)}</span> }.into_any(),
     };
     view! {

@@ -25,7 +25,7 @@ pub(super) fn PublishedPart(view: DraftView, published: Published, changed: Call
     view! {
         <header class="sales-head">
             <h1>{td_string!(lang, sales.performance)}</h1>
-            <PhaseLabel phase=published.phase/>
+            <PhaseLabel phase=published.phase mode=view.mode/>
         </header>
         <Replaced/>
         <p class="actions">
