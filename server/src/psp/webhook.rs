@@ -14,8 +14,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use super::control::WebhookMode;
 use super::store::{self, StoreError, Tables};
+use super::switches::{InForce, WebhookMode};
 use super::{Inner, now_ms, signature};
 
 /// Attempts under way at once.
@@ -227,14 +227,15 @@ impl Dispatcher {
         };
         self.drained = page.len() < PAGE_MAX;
         self.cursor = page.last().map_or(self.cursor, |(seq, ..)| *seq);
-        let switches = self.psp.switches();
+        let InForce { switches, chance } = self.psp.in_force();
         let now = Instant::now();
         for (seq, delivery, body) in page {
             if delivery == Delivery::Dropped || self.under_way.contains(&seq) {
                 continue;
             }
             let forced = delivery == Delivery::Forced;
-            let shuffled_ms = if switches.webhook_shuffle { rand::random_range(0..SHUFFLE_SPREAD_MS) } else { 0 };
+            let spread_ms = if switches.webhook_shuffle { SHUFFLE_SPREAD_MS } else { 1 };
+            let shuffled_ms = chance.below("webhook_shuffle", seq, spread_ms);
             let wait_ms = if forced { 0 } else { switches.webhook_delay_ms + shuffled_ms };
             let due = now + Duration::from_millis(wait_ms);
             self.window.insert((due, seq), Parcel { seq, body, failures: 0, forced });
@@ -275,9 +276,11 @@ impl Dispatcher {
 }
 
 async fn attempt(psp: &Arc<Inner>, client: &reqwest::Client, url: &str, parcel: &Parcel) -> Ended {
-    let switches = psp.switches();
+    let InForce { switches, chance } = psp.in_force();
     let seq = parcel.seq;
-    if switches.webhooks == WebhookMode::Drop && !parcel.forced {
+    let drops =
+        switches.webhooks == WebhookMode::Drop || chance.hits("webhook_drop", seq, switches.webhook_drop_permille);
+    if drops && !parcel.forced {
         let dropped = psp.store.write(move |tables| {
             let due = tables.deliveries.get(seq)?.is_some_and(|row| Delivery::from(row.value()) == Delivery::Due);
             if due {
