@@ -4,6 +4,7 @@ mod bench;
 mod catalog;
 mod doctor;
 mod organization;
+mod psp_control;
 mod queue;
 mod rush;
 mod venue;
@@ -61,6 +62,8 @@ enum Command {
         #[arg(long)]
         with_parent: bool,
     },
+    /// Make the sandbox payment provider misbehave, and act for its people
+    PspControl(psp_control::PspControlArgs),
     /// Check, import, generate and export venue plans
     Venue {
         #[command(subcommand)]
@@ -147,6 +150,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Worker => serve(Role::Worker).await?,
         Command::Migrate => with_backend(async |_| Ok(())).await?,
         Command::Psp { config, with_parent } => provider(config, with_parent).await?,
+        Command::PspControl(args) => psp_control::run(args).await?,
         Command::Venue { command } => return venue::run(command).await,
         Command::Organization { command } => organization::run(command).await?,
         Command::Event { command } => catalog::event(command).await?,
