@@ -23,8 +23,8 @@ pub mod token;
 pub mod venue;
 
 pub use ids::{
-    AccountId, AllocationCodeId, AllocationId, AttemptId, EventId, ImportId, OrderId, OrganizationId, PerformanceId,
-    PlanId, SeatNo, SessionId, TicketId,
+    AccountId, AllocationCodeId, AllocationId, AttemptId, DisputeId, EventId, ImportId, OrderId, OrganizationId,
+    PerformanceId, PlanId, RefundId, SeatNo, SessionId, TicketId,
 };
 pub use money::{Currency, Money};
 pub use refusal::{Code, Refusal};
