@@ -9,6 +9,7 @@
 pub mod account;
 pub mod allocation;
 pub mod catalog;
+pub mod dispute;
 pub mod hold;
 pub mod ids;
 pub mod live;
@@ -16,6 +17,7 @@ pub mod money;
 pub mod order;
 pub mod organizer;
 pub mod queue;
+pub mod refund;
 pub mod refusal;
 pub mod ticket;
 pub mod time;
