@@ -12,6 +12,7 @@ pub mod catalog;
 pub mod dispute;
 pub mod hold;
 pub mod ids;
+pub mod ledger;
 pub mod live;
 pub mod money;
 pub mod order;
