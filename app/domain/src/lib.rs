@@ -20,6 +20,7 @@ pub mod organizer;
 pub mod queue;
 pub mod refund;
 pub mod refusal;
+pub mod settlement;
 pub mod ticket;
 pub mod time;
 pub mod token;
