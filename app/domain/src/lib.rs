@@ -11,6 +11,7 @@ pub mod allocation;
 pub mod catalog;
 pub mod dispute;
 pub mod hold;
+pub mod idempotency;
 pub mod ids;
 pub mod ledger;
 pub mod live;
