@@ -5,7 +5,7 @@ use crate::config::{Config, ConfigError};
 use crate::error::{Error, Result, refuse};
 use crate::live::Live;
 use crate::mail::{DevelopmentMailer, Mailer};
-use crate::payment::{PaymentProvider, SandboxProvider};
+use crate::payment::Registry;
 use crate::redis::{Address, RedisSeats, Store};
 use domain::token::TokenKeys;
 use domain::{AccountId, Code, Millis, PerformanceId, PlanId, Refusal, SessionId};
@@ -100,7 +100,8 @@ pub struct Backend {
     /// Seats and queue: what must be quick.
     pub(crate) seats: RedisSeats,
     clock: Arc<dyn Clock>,
-    pub(crate) provider: Arc<dyn PaymentProvider>,
+    /// Those that payments can be made with here.
+    pub(crate) providers: Registry,
     pub(crate) mailer: Box<dyn Mailer>,
     pub(crate) tokens: TokenKeys,
     pub(crate) ticket_key: SigningKey,
@@ -157,7 +158,7 @@ impl Backend {
         let pg = crate::postgres::connect(database_url, config.database_connections).await?;
         crate::postgres::migrate(&pg).await?;
         let seats = RedisSeats::new(Store::connect(&address).await?);
-        let provider = Arc::new(SandboxProvider::new(&config.psp)?);
+        let providers = Registry::from_settings(&config)?;
         Ok(Arc::new(Self {
             mailer: Box::new(DevelopmentMailer(pg.clone())),
             tokens: TokenKeys::new(config.token_keys.clone()),
@@ -165,7 +166,7 @@ impl Backend {
             pg,
             seats,
             clock,
-            provider,
+            providers,
             sales: Mutex::default(),
             plans: Mutex::default(),
             adjacency: Mutex::default(),

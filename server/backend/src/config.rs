@@ -2,6 +2,10 @@
 //!
 //! Every value, its unit and its default are listed in `docs/operations.md`.
 
+mod stripe;
+
+pub use stripe::StripeSettings;
+
 use std::fmt;
 use std::path::PathBuf;
 
@@ -98,6 +102,8 @@ pub struct Config {
     pub ticket_key: [u8; 32],
     /// The sandbox provider.
     pub psp: PspSettings,
+    /// Stripe, where it is set up.
+    pub stripe: Option<StripeSettings>,
     /// Length of a visit after entry.
     pub visit_ttl_ms: i64,
     /// How long the provider gives a fan to pay.
@@ -183,6 +189,7 @@ impl Config {
                 .filter(|s| !s.is_empty())
                 .collect()
         };
+        let provider_deadline_ms = number("STARARENA_PROVIDER_DEADLINE_MS", 10 * 60_000, 1_000..=24 * 3_600_000)?;
         let config = Self {
             environment,
             public_url: get("STARARENA_PUBLIC_URL").unwrap_or_default().trim_end_matches('/').to_owned(),
@@ -200,8 +207,9 @@ impl Config {
                 webhook_secrets: list("STARARENA_PSP_WEBHOOK_SECRETS", DEVELOPMENT_WEBHOOK_SECRET),
                 merchant: get("STARARENA_PSP_MERCHANT").unwrap_or_else(|| "StarArena".to_owned()),
             },
+            stripe: stripe::read(get, environment, provider_deadline_ms)?,
             visit_ttl_ms: number("STARARENA_VISIT_TTL_MS", 20 * 60_000, 1_000..=24 * 3_600_000)?,
-            provider_deadline_ms: number("STARARENA_PROVIDER_DEADLINE_MS", 10 * 60_000, 1_000..=24 * 3_600_000)?,
+            provider_deadline_ms,
             provider_grace_ms: number("STARARENA_PROVIDER_GRACE_MS", 30_000, 0..=3_600_000)?,
             writer_lag_max_ms: number("STARARENA_WRITER_LAG_MAX_MS", 5_000, 100..=600_000)?,
             reconcile_every_ms: number("STARARENA_RECONCILE_EVERY_MS", 30_000, 100..=24 * 3_600_000)?,
@@ -273,7 +281,15 @@ impl Config {
             );
         }
         // The sandbox moves no money, so nothing that it says may issue a ticket to real people.
-        wrong("the sandbox payment provider refuses to start in production, and no other provider is configured")
+        if !self.psp.url.is_empty() {
+            return wrong("STARARENA_PSP_URL is set: the sandbox payment provider refuses to start in production");
+        }
+        if self.stripe.is_none() {
+            return wrong(
+                "the sandbox payment provider refuses to start in production, and no other provider is configured: set STARARENA_STRIPE_API_KEY",
+            );
+        }
+        Ok(())
     }
 
     /// Whether the sandbox, the demo and the mailbox page may be used.
@@ -345,6 +361,7 @@ impl fmt::Debug for Config {
             .field("token_keys", &format_args!("({} keys)", self.token_keys.len()))
             .field("ticket_key", &"(set)")
             .field("psp_url", &self.psp.url)
+            .field("stripe", &self.stripe.as_ref().map(|stripe| &stripe.url))
             .field("visit_ttl_ms", &self.visit_ttl_ms)
             .field("provider_deadline_ms", &self.provider_deadline_ms)
             .field("provider_grace_ms", &self.provider_grace_ms)

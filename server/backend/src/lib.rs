@@ -39,12 +39,17 @@ pub use audit::Breach;
 pub use backend::Backend;
 pub use beacon::use_tls;
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use config::{BeaconSettings, Config, ConfigError, Environment, LiveSettings, PspSettings, QueueSettings};
+pub use config::{
+    BeaconSettings, Config, ConfigError, Environment, LiveSettings, PspSettings, QueueSettings, StripeSettings,
+};
 pub use error::{Error, Result};
 pub use live::{Feed, StatusText};
 pub use load::Load;
 pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, StoredPlan};
-pub use payment::{PaymentProvider, ProviderError, ProviderPayment, ProviderState};
+pub use payment::{
+    DisputeState, NewPayment, Notice, PaymentProvider, ProviderDispute, ProviderError, ProviderPayment, ProviderRefund,
+    ProviderState,
+};
 pub use queue::ArrivalList;
 pub use seeding::{Demo, FanLogin};
 pub use work::{Reconciled, Workers};

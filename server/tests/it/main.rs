@@ -50,6 +50,7 @@ mod selling;
 mod standing;
 mod stock;
 mod storm;
+mod stripe;
 mod timers;
 mod trials_stock;
 mod waiting;

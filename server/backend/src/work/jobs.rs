@@ -84,7 +84,7 @@ async fn inbox_step(backend: &Arc<Backend>) -> Result<bool> {
     let any = !due.is_empty();
     futures::stream::iter(due)
         .for_each_concurrent(PROVIDER_CALLS_MAX, |row| async move {
-            let outcome = backend.apply_event(&row.body).await;
+            let outcome = backend.apply_event(&row).await;
             let noted = match &outcome {
                 Ok(()) => inbox::applied(&backend.pg, &row.provider, &row.event, backend.now()).await,
                 Err(error) => inbox::failed(&backend.pg, &row.provider, &row.event, &error.to_string()).await,
