@@ -7,6 +7,7 @@ mod organization;
 mod queue;
 mod rush;
 mod venue;
+mod webhook;
 
 use crate::psp::{self, PspConfig};
 use crate::run::{self, Listen, Role, StoreAccess};
@@ -70,6 +71,11 @@ enum Command {
     Organization {
         #[command(subcommand)]
         command: organization::OrganizationCommand,
+    },
+    /// Tell organizers' own systems of events
+    Webhook {
+        #[command(subcommand)]
+        command: webhook::WebhookCommand,
     },
     /// Make events
     Event {
@@ -149,6 +155,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Psp { config, with_parent } => provider(config, with_parent).await?,
         Command::Venue { command } => return venue::run(command).await,
         Command::Organization { command } => organization::run(command).await?,
+        Command::Webhook { command } => webhook::run(command).await?,
         Command::Event { command } => catalog::event(command).await?,
         Command::Performance { command } => catalog::performance(command).await?,
         Command::Demo => with_backend(demo).await?,

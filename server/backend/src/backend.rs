@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::config::{Config, ConfigError};
 use crate::error::{Error, Result, refuse};
 use crate::live::Live;
-use crate::mail::{DevelopmentMailer, Mailer};
+use crate::mail::Mailer;
 use crate::payment::{PaymentProvider, SandboxProvider};
 use crate::redis::{Address, RedisSeats, Store};
 use domain::token::TokenKeys;
@@ -102,6 +102,8 @@ pub struct Backend {
     clock: Arc<dyn Clock>,
     pub(crate) provider: Arc<dyn PaymentProvider>,
     pub(crate) mailer: Box<dyn Mailer>,
+    /// Tells organizers' systems of events.
+    pub(crate) webhooks: crate::webhooks::WebhookSender,
     pub(crate) tokens: TokenKeys,
     pub(crate) ticket_key: SigningKey,
     /// Sales by performance, read again when they are older than a second.
@@ -159,7 +161,8 @@ impl Backend {
         let seats = RedisSeats::new(Store::connect(&address).await?);
         let provider = Arc::new(SandboxProvider::new(&config.psp)?);
         Ok(Arc::new(Self {
-            mailer: Box::new(DevelopmentMailer(pg.clone())),
+            mailer: crate::mail::from_settings(&config.delivery, &pg)?,
+            webhooks: crate::webhooks::WebhookSender::new(&config.delivery)?,
             tokens: TokenKeys::new(config.token_keys.clone()),
             ticket_key: SigningKey::from_bytes(&config.ticket_key),
             pg,

@@ -31,6 +31,7 @@ mod seeding;
 #[cfg(test)]
 mod simulation;
 mod tickets;
+mod webhooks;
 mod work;
 
 pub use self::redis::StoreFinding;
@@ -39,7 +40,10 @@ pub use audit::Breach;
 pub use backend::Backend;
 pub use beacon::use_tls;
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use config::{BeaconSettings, Config, ConfigError, Environment, LiveSettings, PspSettings, QueueSettings};
+pub use config::{
+    BeaconSettings, Config, ConfigError, DeliverySettings, Environment, LiveSettings, PspSettings, QueueSettings,
+    SmtpSettings, SmtpTls,
+};
 pub use error::{Error, Result};
 pub use live::{Feed, StatusText};
 pub use load::Load;
@@ -47,4 +51,7 @@ pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, Plan
 pub use payment::{PaymentProvider, ProviderError, ProviderPayment, ProviderState};
 pub use queue::ArrivalList;
 pub use seeding::{Demo, FanLogin};
+pub use webhooks::{
+    EndpointId, EndpointStatus, NewEndpoint, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent,
+};
 pub use work::{Reconciled, Workers};
