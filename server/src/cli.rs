@@ -8,6 +8,7 @@ mod psp_control;
 mod queue;
 mod rush;
 mod venue;
+mod webhook;
 
 use crate::psp::{self, PspConfig};
 use crate::run::{self, Listen, Role, StoreAccess};
@@ -73,6 +74,11 @@ enum Command {
     Organization {
         #[command(subcommand)]
         command: organization::OrganizationCommand,
+    },
+    /// Tell organizers' own systems of events
+    Webhook {
+        #[command(subcommand)]
+        command: webhook::WebhookCommand,
     },
     /// Make events
     Event {
@@ -153,6 +159,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::PspControl(args) => psp_control::run(args).await?,
         Command::Venue { command } => return venue::run(command).await,
         Command::Organization { command } => organization::run(command).await?,
+        Command::Webhook { command } => webhook::run(command).await?,
         Command::Event { command } => catalog::event(command).await?,
         Command::Performance { command } => catalog::performance(command).await?,
         Command::Demo => with_backend(demo).await?,

@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::config::{Config, ConfigError};
 use crate::error::{Error, Result, refuse};
 use crate::live::Live;
-use crate::mail::{DevelopmentMailer, Mailer};
+use crate::mail::Mailer;
 use crate::payment::Registry;
 use crate::redis::{Address, RedisSeats, Store};
 use domain::token::TokenKeys;
@@ -103,6 +103,8 @@ pub struct Backend {
     /// Those that payments can be made with here.
     pub(crate) providers: Registry,
     pub(crate) mailer: Box<dyn Mailer>,
+    /// Tells organizers' systems of events.
+    pub(crate) webhooks: crate::webhooks::WebhookSender,
     pub(crate) tokens: TokenKeys,
     pub(crate) ticket_key: SigningKey,
     /// Sales by performance, read again when they are older than a second.
@@ -160,7 +162,8 @@ impl Backend {
         let seats = RedisSeats::new(Store::connect(&address).await?);
         let providers = Registry::from_settings(&config)?;
         Ok(Arc::new(Self {
-            mailer: Box::new(DevelopmentMailer(pg.clone())),
+            mailer: crate::mail::from_settings(&config.delivery, &pg)?,
+            webhooks: crate::webhooks::WebhookSender::new(&config.delivery)?,
             tokens: TokenKeys::new(config.token_keys.clone()),
             ticket_key: SigningKey::from_bytes(&config.ticket_key),
             pg,

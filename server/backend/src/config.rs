@@ -2,8 +2,10 @@
 //!
 //! Every value, its unit and its default are listed in `docs/operations.md`.
 
+mod delivery;
 mod stripe;
 
+pub use delivery::{DeliverySettings, SmtpSettings, SmtpTls};
 pub use stripe::StripeSettings;
 
 use std::fmt;
@@ -126,6 +128,8 @@ pub struct Config {
     pub queue: QueueSettings,
     /// Public randomness of draws.
     pub beacon: BeaconSettings,
+    /// Mail and webhooks.
+    pub delivery: DeliverySettings,
     /// Names that may be stopped at by the fault points of tests; empty otherwise.
     pub fault_points: Vec<String>,
 }
@@ -231,6 +235,7 @@ impl Config {
                 shed_memory_bytes: number("STARARENA_SHED_MEMORY_BYTES", 0, 0..=i64::MAX)?.unsigned_abs(),
             },
             beacon: read_beacon(get, number)?,
+            delivery: delivery::read(environment, get, number)?,
             fault_points: list("STARARENA_FAULT_POINTS", ""),
         };
         if let Some(url) = &config.redis_url
@@ -367,6 +372,7 @@ impl fmt::Debug for Config {
             .field("provider_grace_ms", &self.provider_grace_ms)
             .field("database_connections", &self.database_connections)
             .field("live", &self.live)
+            .field("delivery", &self.delivery)
             .finish()
     }
 }
@@ -408,13 +414,16 @@ mod tests {
     fn production_refuses_default_secrets_fault_points_and_the_sandbox() {
         let key = "0123456789abcdef0123456789abcdef";
         let hex = "11".repeat(32);
-        let base = [("STARARENA_ENV", "production"), ("STARARENA_PUBLIC_URL", "https://tickets.example.org")];
+        let relay = ("STARARENA_SMTP_URL", "smtps://mail.example.org");
+        let from = ("STARARENA_MAIL_FROM", "tickets@example.org");
+        let public_url = ("STARARENA_PUBLIC_URL", "https://tickets.example.org");
+        let base = [("STARARENA_ENV", "production"), relay, from, public_url];
         let with = |extra: &[(&'static str, &str)]| {
             let mut all: Vec<(&str, &str)> = base.to_vec();
             all.extend_from_slice(extra);
             read(&all).unwrap_err().0
         };
-        assert!(read(&[("STARARENA_ENV", "production")]).unwrap_err().0.contains("STARARENA_PUBLIC_URL"));
+        assert!(read(&base[..3]).unwrap_err().0.contains("STARARENA_PUBLIC_URL"));
         assert!(with(&[]).contains("STARARENA_TOKEN_KEYS: the default key"));
         assert!(with(&[("STARARENA_TOKEN_KEYS", "short")]).contains("STARARENA_TOKEN_KEYS"));
         assert!(with(&[("STARARENA_TOKEN_KEYS", key)]).contains("STARARENA_TICKET_KEY: the default key"));

@@ -31,6 +31,7 @@ mod seeding;
 #[cfg(test)]
 mod simulation;
 mod tickets;
+mod webhooks;
 mod work;
 
 pub use self::redis::StoreFinding;
@@ -40,7 +41,8 @@ pub use backend::Backend;
 pub use beacon::use_tls;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use config::{
-    BeaconSettings, Config, ConfigError, Environment, LiveSettings, PspSettings, QueueSettings, StripeSettings,
+    BeaconSettings, Config, ConfigError, DeliverySettings, Environment, LiveSettings, PspSettings, QueueSettings,
+    SmtpSettings, SmtpTls, StripeSettings,
 };
 pub use error::{Error, Result};
 pub use live::{Feed, StatusText};
@@ -52,4 +54,7 @@ pub use payment::{
 };
 pub use queue::ArrivalList;
 pub use seeding::{Demo, FanLogin};
+pub use webhooks::{
+    EndpointId, EndpointStatus, NewEndpoint, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent,
+};
 pub use work::{Reconciled, Workers};

@@ -24,6 +24,7 @@ mod circuit;
 mod clocks;
 mod cluster;
 mod codes;
+mod deliveries;
 mod desk;
 mod door;
 mod draw;

@@ -6,7 +6,7 @@ use crate::mail;
 use crate::payment::{ProviderPayment, ProviderState};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::orders::{self, OrderRow};
-use crate::postgres::{accounts, refunds};
+use crate::postgres::{accounts, refunds, webhooks};
 use domain::order::{AttemptStatus, OrderEvent, OrderFacts, OrderStatus, transition};
 use domain::{Millis, Money};
 use serde_json::json;
@@ -326,6 +326,7 @@ impl Backend {
             )
             .await?;
             refunds::mark_attempt(&mut *tx, row.attempt).await?;
+            webhooks::tell_refund(&mut *tx, row.id, now).await?;
         }
         tx.commit().await?;
         metrics::counter!("stararena_refunds_total", "outcome" => if succeeded { "succeeded" } else { "failed" })
