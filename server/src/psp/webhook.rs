@@ -146,6 +146,8 @@ pub(super) struct Dispatcher {
     attempts: JoinSet<(Parcel, Ended)>,
     /// Sequence numbers under way, which a reload must not read a second time.
     under_way: HashSet<u64>,
+    /// Those of them that a reload found asked for by hand: they are looked at once more when they end.
+    asked_again: HashSet<u64>,
     /// The last row that was read.
     cursor: u64,
     /// Nothing was behind `cursor` at the last look.
@@ -170,6 +172,7 @@ impl Dispatcher {
             window: BTreeMap::new(),
             attempts: JoinSet::new(),
             under_way: HashSet::new(),
+            asked_again: HashSet::new(),
             cursor: 0,
             drained: false,
         })
@@ -230,10 +233,17 @@ impl Dispatcher {
         let InForce { switches, chance } = self.psp.in_force();
         let now = Instant::now();
         for (seq, delivery, body) in page {
-            if delivery == Delivery::Dropped || self.under_way.contains(&seq) {
+            let forced = delivery == Delivery::Forced;
+            if self.under_way.contains(&seq) {
+                // Its attempt may end as dropped and leave the row behind the cursor.
+                if forced {
+                    self.asked_again.insert(seq);
+                }
                 continue;
             }
-            let forced = delivery == Delivery::Forced;
+            if delivery == Delivery::Dropped {
+                continue;
+            }
             let spread_ms = if switches.webhook_shuffle { SHUFFLE_SPREAD_MS } else { 1 };
             let shuffled_ms = chance.below("webhook_shuffle", seq, spread_ms);
             let wait_ms = if forced { 0 } else { switches.webhook_delay_ms + shuffled_ms };
@@ -266,6 +276,9 @@ impl Dispatcher {
             }
         };
         self.under_way.remove(&parcel.seq);
+        if self.asked_again.remove(&parcel.seq) && !parcel.forced {
+            self.psp.reload.0.store(true, Ordering::Release);
+        }
         if matches!(ended, Ended::Failed) {
             let wait_ms = BACKOFF_FIRST_MS.saturating_mul(1 << parcel.failures.min(16)).min(BACKOFF_MAX_MS);
             parcel.failures += 1;

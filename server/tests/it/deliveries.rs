@@ -320,7 +320,8 @@ async fn an_endpoint_that_fails_for_days_is_disabled_and_its_owners_are_told() {
     webhook_ok(&arena, &["enable", "--endpoint", &endpoint]).await;
     let out = webhook_ok(&arena, &["redeliver", "--endpoint", &endpoint, "--given-up"]).await;
     assert!(out.starts_with("1 "), "{out}");
-    eventually!(SOON, "it arrives", receiver.seen().len() == seen + 1);
+    let delivered = "select count(*) from outbox where kind = 'webhook' and outcome = 'delivered'";
+    eventually!(SOON, "it arrives", receiver.seen().len() == seen + 1 && arena.count(delivered).await == 1);
 
     receiver.answer(410);
     close_one(&arena, &[3]).await;
@@ -343,6 +344,8 @@ async fn a_slow_endpoint_holds_up_no_other_and_a_killed_worker_loses_nothing() {
     let timed_out = "select count(*) from webhook_attempts where status is null and duration_ms >= 1000";
     eventually!(SOON, "the slow one is given its time", arena.count(timed_out).await >= 1);
     webhook_ok(&arena, &["remove", "--endpoint", &slow]).await;
+    let waiting = "select count(*) from outbox where kind = 'webhook' and done_ms is null";
+    eventually!(SOON, "nothing waits", arena.count(waiting).await == 0);
 
     arena.restart_server(&[("STARARENA_FAULT_POINTS", "after-webhook")]).await;
     let order = close_one(&arena, &[20]).await;
@@ -353,7 +356,6 @@ async fn a_slow_endpoint_holds_up_no_other_and_a_killed_worker_loses_nothing() {
     };
     assert_eq!(told().len(), 1, "it has been told, and we don't know it");
     arena.start_server(&[]).await;
-    let waiting = "select count(*) from outbox where kind = 'webhook' and done_ms is null";
     eventually!(SOON, "it is told again and noted", told().len() == 2 && arena.count(waiting).await == 0);
     assert_eq!(told()[0].id, told()[1].id, "by which it is known for the same");
     arena.finish().await;

@@ -130,6 +130,8 @@ mod tests {
             ("STARARENA_PUBLIC_URL", "https://tickets.example.org"),
             ("STARARENA_TOKEN_KEYS", "0123456789abcdef0123456789abcdef"),
             ("STARARENA_TICKET_KEY", hex.as_str()),
+            ("STARARENA_SMTP_URL", "smtps://mail.example.org"),
+            ("STARARENA_MAIL_FROM", "tickets@example.org"),
         ];
         let and = |further: &[(&'static str, &'static str)]| {
             let mut all = base.to_vec();

@@ -62,6 +62,8 @@ mod tests {
             ("STARARENA_PUBLIC_URL", "https://tickets.example.org"),
             ("STARARENA_TOKEN_KEYS", "0123456789abcdef0123456789abcdef"),
             ("STARARENA_TICKET_KEY", &"11".repeat(32)),
+            ("STARARENA_SMTP_URL", "smtps://mail.example.org"),
+            ("STARARENA_MAIL_FROM", "tickets@example.org"),
             ("STARARENA_STRIPE_API_KEY", "rk_live_1"),
             ("STARARENA_STRIPE_WEBHOOK_SECRETS", "whsec_1"),
         ]);

@@ -260,6 +260,12 @@ impl Stripe {
         arena
     }
 
+    /// Tells of nothing from now on.
+    pub(crate) async fn mute(&self) {
+        let form = [("url", self.front.url.as_str()), ("secret", SECRETS[0]), ("events[]", "none")];
+        assert_eq!(self.front.ask(Method::POST, "/_config/webhooks/stararena", &form).await.0, 200);
+    }
+
     /// Whether nobody answers from now on.
     pub(crate) fn away(&self, away: bool) {
         self.front.pages().away = away;
