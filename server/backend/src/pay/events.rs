@@ -116,7 +116,7 @@ impl Backend {
         if !refunds::fail_after_success(&mut *tx, row.id).await? {
             return Ok(());
         }
-        let (source, back, from) = (format!("refund-failed:{}", row.id), "provider_clearing", "organizer_payable");
+        let (source, back, from) = (format!("refund-returned:{}", row.id), "provider_clearing", "organizer_payable");
         attempts::post(&mut tx, &source, back, from, row.amount_minor, row.currency, now).await?;
         refunds::unmark_attempt(&mut *tx, row.attempt).await?;
         let due = refund_due(now, refunds::failed(&mut *tx, row.attempt).await?);
