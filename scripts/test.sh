@@ -53,6 +53,7 @@ page_tests() {
 source "$ROOT/scripts/common.sh"
 "$ROOT/scripts/stores.sh"
 "$ROOT/scripts/nginx.sh"
+"$ROOT/scripts/localstripe.sh"
 "$ROOT/scripts/nextest.sh"
 
 case $which in

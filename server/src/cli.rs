@@ -4,9 +4,11 @@ mod bench;
 mod catalog;
 mod doctor;
 mod organization;
+mod psp_control;
 mod queue;
 mod rush;
 mod venue;
+mod webhook;
 
 use crate::psp::{self, PspConfig};
 use crate::run::{self, Listen, Role, StoreAccess};
@@ -61,6 +63,8 @@ enum Command {
         #[arg(long)]
         with_parent: bool,
     },
+    /// Make the sandbox payment provider misbehave, and act for its people
+    PspControl(psp_control::PspControlArgs),
     /// Check, import, generate and export venue plans
     Venue {
         #[command(subcommand)]
@@ -70,6 +74,11 @@ enum Command {
     Organization {
         #[command(subcommand)]
         command: organization::OrganizationCommand,
+    },
+    /// Tell organizers' own systems of events
+    Webhook {
+        #[command(subcommand)]
+        command: webhook::WebhookCommand,
     },
     /// Make events
     Event {
@@ -147,8 +156,10 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Worker => serve(Role::Worker).await?,
         Command::Migrate => with_backend(async |_| Ok(())).await?,
         Command::Psp { config, with_parent } => provider(config, with_parent).await?,
+        Command::PspControl(args) => psp_control::run(args).await?,
         Command::Venue { command } => return venue::run(command).await,
         Command::Organization { command } => organization::run(command).await?,
+        Command::Webhook { command } => webhook::run(command).await?,
         Command::Event { command } => catalog::event(command).await?,
         Command::Performance { command } => catalog::performance(command).await?,
         Command::Demo => with_backend(demo).await?,

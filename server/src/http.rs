@@ -74,7 +74,7 @@ pub fn router(state: State) -> Router {
         .route("/api/ticket-key", get(plain::ticket_key))
         .route("/api/performances/{id}/queue/draw", get(plain::draw_facts))
         .route("/api/performances/{id}/queue/arrivals", get(plain::arrivals))
-        .route("/webhooks/sandbox", post(plain::sandbox_webhook))
+        .route("/webhooks/{provider}", post(plain::webhook))
         .route("/maps/{name}", get(maps::file))
         .route("/ws/performances/{id}", get(socket::upgrade))
         .merge(uploads::routes())

@@ -1,23 +1,32 @@
 //! The sandbox payment provider: an outside system that happens to live in this program.
 //!
-//! It owns payments with manual capture, a hosted page, signed webhooks, refunds, a settlement file
-//! and switches that make it misbehave. Always a process of its own with storage of its own: it shares
-//! no code, no database and no memory with the shop, which knows it by HTTP alone.
+//! It owns payments with manual capture, a hosted page, signed webhooks, refunds, disputes, a settlement
+//! by day, and switches that make it misbehave. Always a process of its own with storage of its own: it
+//! shares no code, no database and no memory with the shop, which knows it by HTTP alone.
 //!
 //! **Invariant:** nothing here depends on `backend`, `app` or `domain`.
 
 mod api;
+mod auth;
+mod chance;
 mod control;
 mod currency;
+mod disputes;
+mod faults;
 mod hosted;
 mod idempotency;
+mod input;
 mod ledger;
 mod page;
 mod payment;
+mod refunds;
 mod refusal;
+mod settlement;
 /// Signing of webhooks, for the provider and for whoever imitates it in a test.
 pub mod signature;
+mod steps;
 mod store;
+mod switches;
 #[cfg(test)]
 mod tests;
 mod webhook;
@@ -38,21 +47,22 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Mutex, Semaphore, watch};
 use tokio::task::JoinHandle;
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use control::Switches;
 use refusal::Refusal;
 use store::Store;
+use switches::{InForce, Switches};
 use webhook::{Dispatcher, Reload};
 
 /// Largest request body, in bytes.
 const BODY_MAX_BYTES: usize = 64 * 1024;
 /// Requests under way at once; more are asked to come back.
 const REQUESTS_MAX: usize = 4096;
-/// The longest that one request may take: the longest delay of a switch, and some more.
-const REQUEST_TIMEOUT: Duration = Duration::from_millis(control::DELAY_MAX_MS + 15_000);
+/// The longest that one request may take: the longest delays of the switches, before and after its work,
+/// and some more.
+const REQUEST_TIMEOUT: Duration = Duration::from_millis(2 * switches::DELAY_MAX_MS + 15_000);
 /// How often deadlines are looked at.
 const SWEEP_INTERVAL: Duration = Duration::from_millis(250);
 /// How long open connections may finish at the end.
@@ -73,6 +83,9 @@ pub struct PspConfig {
     /// Key that the merchant's calls carry as a bearer token
     #[arg(long, env = "STARARENA_PSP_API_KEY", hide_env_values = true, default_value = "sandbox-api-key")]
     pub api_key: String,
+    /// Key of the calls under /control; without one, the merchant's key opens them too
+    #[arg(long, env = "STARARENA_PSP_CONTROL_KEY", hide_env_values = true)]
+    pub control_key: Option<String>,
     /// Address that receives webhooks; without one, events wait until there is
     #[arg(long, env = "STARARENA_PSP_WEBHOOK_URL")]
     pub webhook_url: Option<String>,
@@ -87,6 +100,12 @@ pub struct PspConfig {
     /// The merchant's name, on pages and in every payment
     #[arg(long, env = "STARARENA_PSP_MERCHANT", default_value = "StarArena")]
     pub merchant: String,
+}
+
+impl PspConfig {
+    fn control_key(&self) -> &str {
+        self.control_key.as_deref().filter(|key| !key.is_empty()).unwrap_or(&self.api_key)
+    }
 }
 
 impl fmt::Debug for PspConfig {
@@ -106,7 +125,9 @@ struct Inner {
     config: PspConfig,
     store: Store,
     /// Read by every call, changed by hand.
-    switches: RwLock<Switches>,
+    switches: RwLock<InForce>,
+    /// Held by whoever changes the switches.
+    switching: Mutex<()>,
     /// How hosted pages are addressed, without a slash at its end.
     base_url: String,
     /// Set when the table of deliveries changed behind the dispatcher's back.
@@ -118,12 +139,12 @@ struct Inner {
 }
 
 impl Inner {
-    fn switches(&self) -> Switches {
+    fn in_force(&self) -> InForce {
         self.switches.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn set_switches(&self, switches: Switches) {
-        *self.switches.write().unwrap_or_else(PoisonError::into_inner) = switches;
+        *self.switches.write().unwrap_or_else(PoisonError::into_inner) = InForce::new(switches);
     }
 }
 
@@ -157,7 +178,8 @@ impl Psp {
         let inner = Arc::new(Inner {
             config,
             store,
-            switches: RwLock::new(switches),
+            switches: RwLock::new(InForce::new(switches)),
+            switching: Mutex::new(()),
             base_url,
             reload: Reload::default(),
             requests: Semaphore::new(webhook::REQUESTS_MAX),
@@ -228,13 +250,19 @@ pub async fn run(config: PspConfig, shutdown: impl Future) -> anyhow::Result<()>
 }
 
 fn router(inner: &Arc<Inner>) -> Router {
-    let guarded =
-        api::routes(inner).merge(control::routes()).layer(from_fn_with_state(Arc::clone(inner), api::authenticate));
+    let merchant = api::routes()
+        .layer(from_fn_with_state(Arc::clone(inner), faults::apply))
+        .layer(from_fn_with_state(Arc::clone(inner), auth::merchant));
+    let operator = control::routes().layer(from_fn_with_state(Arc::clone(inner), auth::operator));
     Router::new()
-        .merge(guarded)
+        .merge(merchant)
+        .merge(operator)
         .merge(hosted::routes())
         .route("/healthz", get(health))
         .fallback(|| async { Refusal::not_found("route") })
+        .method_not_allowed_fallback(|| async {
+            Refusal::of(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", "this route takes another method")
+        })
         .layer(DefaultBodyLimit::max(BODY_MAX_BYTES))
         .layer(from_fn_with_state(Arc::clone(inner), bound))
         .layer(SetResponseHeaderLayer::overriding(
@@ -270,7 +298,7 @@ async fn health(State(psp): State<Arc<Inner>>) -> Result<Response, Refusal> {
     Ok(Json(serde_json::json!({"status": "ok"})).into_response())
 }
 
-/// Ends payments whose time is over, until told to stop.
+/// Ends payments whose time is over and takes the steps that were planned, until told to stop.
 async fn sweep(psp: Arc<Inner>, mut stopped: watch::Receiver<bool>) {
     let mut ticks = tokio::time::interval(SWEEP_INTERVAL);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

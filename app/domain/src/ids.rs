@@ -51,6 +51,10 @@ typed_ids! {
     OrderId,
     /// One try to pay an order at a provider.
     AttemptId,
+    /// One way of money back to a fan.
+    RefundId,
+    /// A payment that its payer calls into question at the bank.
+    DisputeId,
     /// The right of entry to one seat of one performance.
     TicketId,
     /// A venue file between upload and acceptance.

@@ -9,22 +9,27 @@
 pub mod account;
 pub mod allocation;
 pub mod catalog;
+pub mod dispute;
 pub mod hold;
+pub mod idempotency;
 pub mod ids;
+pub mod ledger;
 pub mod live;
 pub mod money;
 pub mod order;
 pub mod organizer;
 pub mod queue;
+pub mod refund;
 pub mod refusal;
+pub mod settlement;
 pub mod ticket;
 pub mod time;
 pub mod token;
 pub mod venue;
 
 pub use ids::{
-    AccountId, AllocationCodeId, AllocationId, AttemptId, EventId, ImportId, OrderId, OrganizationId, PerformanceId,
-    PlanId, SeatNo, SessionId, TicketId,
+    AccountId, AllocationCodeId, AllocationId, AttemptId, DisputeId, EventId, ImportId, OrderId, OrganizationId,
+    PerformanceId, PlanId, RefundId, SeatNo, SessionId, TicketId,
 };
 pub use money::{Currency, Money};
 pub use refusal::{Code, Refusal};

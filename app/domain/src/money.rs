@@ -1,5 +1,8 @@
 //! Money: integer minor units with an ISO 4217 currency. There is no floating point here.
 
+pub mod fees;
+pub mod split;
+
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
 

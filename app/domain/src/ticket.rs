@@ -1,18 +1,88 @@
 //! The code on a ticket: compact, signed, without personal data, verified offline by a door device.
 //!
-//! Bytes, version 1: `1` ‖ key id (u8) ‖ performance (16) ‖ ticket (16) ‖ seat number (u32, big endian)
-//! ‖ issue (u8: counts reissues) ‖ Ed25519 signature (64) over everything before it. Written in
-//! base32 without padding, upper case, since a QR code packs that alphabet tightest (its
-//! alphanumeric mode takes 5.5 bits a character).
+//! Version 2, which is written. 102 bytes: `2` ‖ key id (u8) ‖ performance (16) ‖ ticket (16) ‖ seat
+//! number (u24, big endian) ‖ issue (u8: counts reissues) ‖ Ed25519 signature (64) over the 38 before it.
+//! As text 153 characters of the QR alphanumeric mode, three for two bytes. With its header (mode 4
+//! bits, count 9 bits) that is 13 + 76 · 11 + 6 = 855 bits, and a QR code of version 6 at error correction
+//! M holds 108 · 8 = 864 (ISO/IEC 18004, table 7): 41 modules a side. At level L
+//! version 5 holds it, 37 modules a side.
+//!
+//! Version 1, which is still read: seat number in 32 bits, so 103 bytes, in base32 without padding. Its
+//! 165 characters need version 7 at level M. The lengths of the texts tell the versions apart, and the
+//! first byte, which is signed, says it again. A seat number beyond 24 bits is written in version 1; no
+//! plan has one.
+//!
+//! The key id names the key that signed. So keys can rotate: a door device holds the old and the new one
+//! ([`TicketKeys`]) until the last ticket of the old one was played.
+
+mod text;
 
 use crate::ids::{PerformanceId, SeatNo, TicketId};
 use ed25519_dalek::{Signature, Signer as _, SigningKey, Verifier as _, VerifyingKey};
 use uuid::Uuid;
 
-const VERSION: u8 = 1;
-const BODY_BYTES: usize = 1 + 1 + 16 + 16 + 4 + 1;
 const SIGNATURE_BYTES: usize = 64;
-const ALPHABET: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+
+/// One way of writing a code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    One,
+    Two,
+}
+
+impl Version {
+    /// The first byte.
+    const fn byte(self) -> u8 {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+        }
+    }
+
+    /// Bytes of a seat number.
+    const fn seat_bytes(self) -> usize {
+        match self {
+            Self::One => 4,
+            Self::Two => 3,
+        }
+    }
+
+    /// Bytes that are signed.
+    const fn body_bytes(self) -> usize {
+        1 + 1 + 16 + 16 + self.seat_bytes() + 1
+    }
+
+    /// Characters of a text.
+    const fn text_chars(self) -> usize {
+        let bytes = self.body_bytes() + SIGNATURE_BYTES;
+        match self {
+            Self::One => (bytes * 8).div_ceil(5),
+            Self::Two => bytes / 2 * 3,
+        }
+    }
+
+    fn write(self, bytes: &[u8]) -> String {
+        match self {
+            Self::One => text::base32(bytes),
+            Self::Two => text::base41(bytes),
+        }
+    }
+
+    fn read(self, text: &str) -> Option<Vec<u8>> {
+        match self {
+            Self::One => text::unbase32(text),
+            Self::Two => text::unbase41(text),
+        }
+    }
+
+    /// The version of a text, and its bytes.
+    fn of(text: &str) -> Option<(Self, Vec<u8>)> {
+        let version = [Self::Two, Self::One].into_iter().find(|version| version.text_chars() == text.len())?;
+        let bytes = version.read(text)?;
+        let fits = bytes.len() == version.body_bytes() + SIGNATURE_BYTES && bytes[0] == version.byte();
+        fits.then_some((version, bytes))
+    }
+}
 
 /// What a code says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +105,9 @@ pub enum TicketCodeError {
     /// Not a code of ours.
     #[error("this is not a ticket code")]
     Malformed,
+    /// Signed by a key that the device does not have: it must fetch the keys anew.
+    #[error("the key of the ticket's signature is not known here")]
+    UnknownKey,
     /// The signature is not ours.
     #[error("the ticket's signature is wrong")]
     Forged,
@@ -43,143 +116,119 @@ pub enum TicketCodeError {
     OtherPerformance,
 }
 
+/// The public keys that a door device accepts, each with its id. Ids come around after 256 keys, so one
+/// may stand for more than one key.
+#[derive(Clone, Debug, Default)]
+pub struct TicketKeys(Vec<(u8, VerifyingKey)>);
+
+impl TicketKeys {
+    /// Keys with their ids.
+    #[must_use]
+    pub fn new(keys: Vec<(u8, VerifyingKey)>) -> Self {
+        Self(keys)
+    }
+
+    fn named(&self, key_id: u8) -> impl Iterator<Item = &VerifyingKey> {
+        self.0.iter().filter(move |(id, _)| *id == key_id).map(|(_, key)| key)
+    }
+}
+
 impl TicketCode {
-    fn body(&self) -> [u8; BODY_BYTES] {
-        let mut body = [0; BODY_BYTES];
-        body[0] = VERSION;
-        body[1] = self.key_id;
-        body[2..18].copy_from_slice(self.performance.0.as_bytes());
-        body[18..34].copy_from_slice(self.ticket.0.as_bytes());
-        body[34..38].copy_from_slice(&self.seat.0.to_be_bytes());
-        body[38] = self.issue;
+    /// Signs and writes the code.
+    pub fn sign(&self, key: &SigningKey) -> String {
+        self.sign_as(self.version(), key)
+    }
+
+    fn version(&self) -> Version {
+        if self.seat.0 < 1 << 24 { Version::Two } else { Version::One }
+    }
+
+    fn sign_as(&self, version: Version, key: &SigningKey) -> String {
+        let mut bytes = self.body(version);
+        let signature = key.sign(&bytes).to_bytes();
+        bytes.extend_from_slice(&signature);
+        version.write(&bytes)
+    }
+
+    fn body(&self, version: Version) -> Vec<u8> {
+        let seat = self.seat.0.to_be_bytes();
+        let mut body = vec![version.byte(), self.key_id];
+        body.extend_from_slice(self.performance.0.as_bytes());
+        body.extend_from_slice(self.ticket.0.as_bytes());
+        body.extend_from_slice(&seat[seat.len() - version.seat_bytes()..]);
+        body.push(self.issue);
         body
     }
 
-    /// Signs and writes the code.
-    pub fn sign(&self, key: &SigningKey) -> String {
-        let body = self.body();
-        let mut bytes = body.to_vec();
-        bytes.extend_from_slice(&key.sign(&body).to_bytes());
-        base32(&bytes)
-    }
-
-    /// Reads and verifies a code at the door of `performance`.
+    /// Reads and verifies a code at the door of `performance`, by one key whatever its id.
     ///
     /// # Errors
     /// [`TicketCodeError`] says which: another form, a wrong signature, another performance.
     pub fn verify(text: &str, performance: PerformanceId, key: &VerifyingKey) -> Result<Self, TicketCodeError> {
-        let bytes = bytes_of(text).ok_or(TicketCodeError::Malformed)?;
-        let (body, signature) = bytes.split_at(BODY_BYTES);
-        let signature = Signature::from_slice(signature).map_err(|_| TicketCodeError::Malformed)?;
-        key.verify(body, &signature).map_err(|_| TicketCodeError::Forged)?;
-        let code = Self::of_body(body).ok_or(TicketCodeError::Malformed)?;
-        if code.performance != performance {
-            return Err(TicketCodeError::OtherPerformance);
+        let signed = Signed::of(text).ok_or(TicketCodeError::Malformed)?;
+        signed.verify(performance, std::iter::once(key))
+    }
+
+    /// Reads and verifies a code at the door of `performance`, by the key that it names.
+    ///
+    /// # Errors
+    /// [`TicketCodeError`] says which: another form, an unknown key, a wrong signature, another
+    /// performance.
+    pub fn verify_by(text: &str, performance: PerformanceId, keys: &TicketKeys) -> Result<Self, TicketCodeError> {
+        let signed = Signed::of(text).ok_or(TicketCodeError::Malformed)?;
+        let key_id = signed.code.key_id;
+        if keys.named(key_id).next().is_none() {
+            return Err(TicketCodeError::UnknownKey);
         }
-        Ok(code)
+        signed.verify(performance, keys.named(key_id))
     }
 
     /// What a code claims, without a look at its signature: enough to search by, never to admit.
     pub fn read(text: &str) -> Option<Self> {
-        Self::of_body(bytes_of(text)?.get(..BODY_BYTES)?)
+        Signed::of(text).map(|signed| signed.code)
     }
 
-    fn of_body(body: &[u8]) -> Option<Self> {
+    fn of_body(version: Version, body: &[u8]) -> Option<Self> {
         let uuid = |range: std::ops::Range<usize>| Uuid::from_slice(body.get(range)?).ok();
+        let (seat, issue) = body.get(34..)?.split_at_checked(version.seat_bytes())?;
         Some(Self {
             key_id: *body.get(1)?,
             performance: PerformanceId(uuid(2..18)?),
             ticket: TicketId(uuid(18..34)?),
-            seat: SeatNo(u32::from_be_bytes(body.get(34..38)?.try_into().ok()?)),
-            issue: *body.get(38)?,
+            seat: SeatNo(seat.iter().fold(0_u32, |number, byte| (number << 8) | u32::from(*byte))),
+            issue: *issue.first()?,
         })
     }
 }
 
-/// The bytes of a text that has the form of a code.
-fn bytes_of(text: &str) -> Option<Vec<u8>> {
-    unbase32(text).filter(|bytes| bytes.len() == BODY_BYTES + SIGNATURE_BYTES && bytes[0] == VERSION)
+/// A code in its parts, not verified yet.
+struct Signed {
+    code: TicketCode,
+    body: Vec<u8>,
+    signature: Signature,
 }
 
-fn base32(bytes: &[u8]) -> String {
-    let mut out = String::with_capacity(bytes.len().div_ceil(5) * 8);
-    let (mut buffer, mut bits) = (0u32, 0u32);
-    for byte in bytes {
-        buffer = (buffer << 8) | u32::from(*byte);
-        bits += 8;
-        while bits >= 5 {
-            bits -= 5;
-            out.push(char::from(ALPHABET[(buffer >> bits) as usize & 31]));
-        }
-        buffer &= (1 << bits) - 1;
+impl Signed {
+    fn of(text: &str) -> Option<Self> {
+        let (version, mut body) = Version::of(text)?;
+        let signature = Signature::from_slice(&body.split_off(version.body_bytes())).ok()?;
+        Some(Self { code: TicketCode::of_body(version, &body)?, body, signature })
     }
-    if bits > 0 {
-        out.push(char::from(ALPHABET[(buffer << (5 - bits)) as usize & 31]));
-    }
-    out
-}
 
-fn unbase32(text: &str) -> Option<Vec<u8>> {
-    if text.len() > 4 * (BODY_BYTES + SIGNATURE_BYTES) {
-        return None;
-    }
-    let mut out = Vec::with_capacity(text.len() * 5 / 8);
-    let (mut buffer, mut bits) = (0u32, 0u32);
-    for byte in text.bytes() {
-        let value = ALPHABET.iter().position(|c| *c == byte)?;
-        buffer = (buffer << 5) | u32::try_from(value).ok()?;
-        bits += 5;
-        if bits >= 8 {
-            bits -= 8;
-            out.push(u8::try_from(buffer >> bits).ok()?);
-            buffer &= (1 << bits) - 1;
+    fn verify<'a>(
+        &self,
+        performance: PerformanceId,
+        mut keys: impl Iterator<Item = &'a VerifyingKey>,
+    ) -> Result<TicketCode, TicketCodeError> {
+        if !keys.any(|key| key.verify(&self.body, &self.signature).is_ok()) {
+            return Err(TicketCodeError::Forged);
         }
+        if self.code.performance != performance {
+            return Err(TicketCodeError::OtherPerformance);
+        }
+        Ok(self.code)
     }
-    // Bits that carry nothing must be zero, or two texts would mean one ticket.
-    (buffer == 0 && bits < 5).then_some(out)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn sample() -> (TicketCode, SigningKey, PerformanceId) {
-        let performance = PerformanceId(Uuid::from_u128(7));
-        let code =
-            TicketCode { key_id: 1, performance, ticket: TicketId(Uuid::from_u128(9)), seat: SeatNo(1234), issue: 0 };
-        (code, SigningKey::from_bytes(&[3; 32]), performance)
-    }
-
-    #[test]
-    fn a_code_verifies_offline_and_fits_a_readable_qr() {
-        let (code, key, performance) = sample();
-        let text = code.sign(&key);
-        assert_eq!(TicketCode::verify(&text, performance, &key.verifying_key()), Ok(code));
-        assert_eq!(TicketCode::read(&text), Some(code));
-        // QR version 8 at error correction M holds 221 alphanumeric characters: 49 modules a side.
-        assert!(text.len() <= 221, "{}", text.len());
-    }
-
-    #[test]
-    fn every_altered_character_is_refused() {
-        let (code, key, performance) = sample();
-        let text = code.sign(&key);
-        for i in 0..text.len() {
-            let mut bytes = text.clone().into_bytes();
-            bytes[i] = if bytes[i] == b'A' { b'B' } else { b'A' };
-            let altered = String::from_utf8(bytes).unwrap();
-            assert!(TicketCode::verify(&altered, performance, &key.verifying_key()).is_err(), "character {i}");
-        }
-    }
-
-    #[test]
-    fn another_key_or_performance_is_refused() {
-        let (code, key, performance) = sample();
-        let text = code.sign(&key);
-        let other = SigningKey::from_bytes(&[4; 32]);
-        assert_eq!(TicketCode::verify(&text, performance, &other.verifying_key()), Err(TicketCodeError::Forged));
-        let elsewhere = PerformanceId(Uuid::from_u128(8));
-        assert_eq!(TicketCode::verify(&text, elsewhere, &key.verifying_key()), Err(TicketCodeError::OtherPerformance));
-        assert_eq!(TicketCode::verify("hello", performance, &key.verifying_key()), Err(TicketCodeError::Malformed));
-    }
-}
+mod tests;

@@ -4,8 +4,8 @@ use crate::clock::Clock;
 use crate::config::{Config, ConfigError};
 use crate::error::{Error, Result, refuse};
 use crate::live::Live;
-use crate::mail::{DevelopmentMailer, Mailer};
-use crate::payment::{PaymentProvider, SandboxProvider};
+use crate::mail::Mailer;
+use crate::payment::Registry;
 use crate::redis::{Address, RedisSeats, Store};
 use domain::token::TokenKeys;
 use domain::{AccountId, Code, Millis, PerformanceId, PlanId, Refusal, SessionId};
@@ -100,8 +100,11 @@ pub struct Backend {
     /// Seats and queue: what must be quick.
     pub(crate) seats: RedisSeats,
     clock: Arc<dyn Clock>,
-    pub(crate) provider: Arc<dyn PaymentProvider>,
+    /// Those that payments can be made with here.
+    pub(crate) providers: Registry,
     pub(crate) mailer: Box<dyn Mailer>,
+    /// Tells organizers' systems of events.
+    pub(crate) webhooks: crate::webhooks::WebhookSender,
     pub(crate) tokens: TokenKeys,
     pub(crate) ticket_key: SigningKey,
     /// Sales by performance, read again when they are older than a second.
@@ -159,15 +162,16 @@ impl Backend {
         let pg = crate::postgres::connect(database_url, config.database_connections).await?;
         crate::postgres::migrate(&pg).await?;
         let seats = RedisSeats::new(Store::connect(&address).await?);
-        let provider = Arc::new(SandboxProvider::new(&config.psp)?);
+        let providers = Registry::from_settings(&config)?;
         Ok(Arc::new(Self {
-            mailer: Box::new(DevelopmentMailer(pg.clone())),
+            mailer: crate::mail::from_settings(&config.delivery, &pg)?,
+            webhooks: crate::webhooks::WebhookSender::new(&config.delivery)?,
             tokens: TokenKeys::new(config.token_keys.clone()),
             ticket_key: SigningKey::from_bytes(&config.ticket_key),
             pg,
             seats,
             clock,
-            provider,
+            providers,
             sales: Mutex::default(),
             plans: Mutex::default(),
             adjacency: Mutex::default(),

@@ -2,6 +2,12 @@
 //!
 //! Every value, its unit and its default are listed in `docs/operations.md`.
 
+mod delivery;
+mod stripe;
+
+pub use delivery::{DeliverySettings, SmtpSettings, SmtpTls};
+pub use stripe::StripeSettings;
+
 use std::fmt;
 use std::path::PathBuf;
 
@@ -98,6 +104,8 @@ pub struct Config {
     pub ticket_key: [u8; 32],
     /// The sandbox provider.
     pub psp: PspSettings,
+    /// Stripe, where it is set up.
+    pub stripe: Option<StripeSettings>,
     /// Length of a visit after entry.
     pub visit_ttl_ms: i64,
     /// How long the provider gives a fan to pay.
@@ -120,6 +128,8 @@ pub struct Config {
     pub queue: QueueSettings,
     /// Public randomness of draws.
     pub beacon: BeaconSettings,
+    /// Mail and webhooks.
+    pub delivery: DeliverySettings,
     /// Names that may be stopped at by the fault points of tests; empty otherwise.
     pub fault_points: Vec<String>,
 }
@@ -183,6 +193,7 @@ impl Config {
                 .filter(|s| !s.is_empty())
                 .collect()
         };
+        let provider_deadline_ms = number("STARARENA_PROVIDER_DEADLINE_MS", 10 * 60_000, 1_000..=24 * 3_600_000)?;
         let config = Self {
             environment,
             public_url: get("STARARENA_PUBLIC_URL").unwrap_or_default().trim_end_matches('/').to_owned(),
@@ -200,8 +211,9 @@ impl Config {
                 webhook_secrets: list("STARARENA_PSP_WEBHOOK_SECRETS", DEVELOPMENT_WEBHOOK_SECRET),
                 merchant: get("STARARENA_PSP_MERCHANT").unwrap_or_else(|| "StarArena".to_owned()),
             },
+            stripe: stripe::read(get, environment, provider_deadline_ms)?,
             visit_ttl_ms: number("STARARENA_VISIT_TTL_MS", 20 * 60_000, 1_000..=24 * 3_600_000)?,
-            provider_deadline_ms: number("STARARENA_PROVIDER_DEADLINE_MS", 10 * 60_000, 1_000..=24 * 3_600_000)?,
+            provider_deadline_ms,
             provider_grace_ms: number("STARARENA_PROVIDER_GRACE_MS", 30_000, 0..=3_600_000)?,
             writer_lag_max_ms: number("STARARENA_WRITER_LAG_MAX_MS", 5_000, 100..=600_000)?,
             reconcile_every_ms: number("STARARENA_RECONCILE_EVERY_MS", 30_000, 100..=24 * 3_600_000)?,
@@ -223,6 +235,7 @@ impl Config {
                 shed_memory_bytes: number("STARARENA_SHED_MEMORY_BYTES", 0, 0..=i64::MAX)?.unsigned_abs(),
             },
             beacon: read_beacon(get, number)?,
+            delivery: delivery::read(environment, get, number)?,
             fault_points: list("STARARENA_FAULT_POINTS", ""),
         };
         if let Some(url) = &config.redis_url
@@ -273,7 +286,15 @@ impl Config {
             );
         }
         // The sandbox moves no money, so nothing that it says may issue a ticket to real people.
-        wrong("the sandbox payment provider refuses to start in production, and no other provider is configured")
+        if !self.psp.url.is_empty() {
+            return wrong("STARARENA_PSP_URL is set: the sandbox payment provider refuses to start in production");
+        }
+        if self.stripe.is_none() {
+            return wrong(
+                "the sandbox payment provider refuses to start in production, and no other provider is configured: set STARARENA_STRIPE_API_KEY",
+            );
+        }
+        Ok(())
     }
 
     /// Whether the sandbox, the demo and the mailbox page may be used.
@@ -345,11 +366,13 @@ impl fmt::Debug for Config {
             .field("token_keys", &format_args!("({} keys)", self.token_keys.len()))
             .field("ticket_key", &"(set)")
             .field("psp_url", &self.psp.url)
+            .field("stripe", &self.stripe.as_ref().map(|stripe| &stripe.url))
             .field("visit_ttl_ms", &self.visit_ttl_ms)
             .field("provider_deadline_ms", &self.provider_deadline_ms)
             .field("provider_grace_ms", &self.provider_grace_ms)
             .field("database_connections", &self.database_connections)
             .field("live", &self.live)
+            .field("delivery", &self.delivery)
             .finish()
     }
 }
@@ -391,13 +414,16 @@ mod tests {
     fn production_refuses_default_secrets_fault_points_and_the_sandbox() {
         let key = "0123456789abcdef0123456789abcdef";
         let hex = "11".repeat(32);
-        let base = [("STARARENA_ENV", "production"), ("STARARENA_PUBLIC_URL", "https://tickets.example.org")];
+        let relay = ("STARARENA_SMTP_URL", "smtps://mail.example.org");
+        let from = ("STARARENA_MAIL_FROM", "tickets@example.org");
+        let public_url = ("STARARENA_PUBLIC_URL", "https://tickets.example.org");
+        let base = [("STARARENA_ENV", "production"), relay, from, public_url];
         let with = |extra: &[(&'static str, &str)]| {
             let mut all: Vec<(&str, &str)> = base.to_vec();
             all.extend_from_slice(extra);
             read(&all).unwrap_err().0
         };
-        assert!(read(&[("STARARENA_ENV", "production")]).unwrap_err().0.contains("STARARENA_PUBLIC_URL"));
+        assert!(read(&base[..3]).unwrap_err().0.contains("STARARENA_PUBLIC_URL"));
         assert!(with(&[]).contains("STARARENA_TOKEN_KEYS: the default key"));
         assert!(with(&[("STARARENA_TOKEN_KEYS", "short")]).contains("STARARENA_TOKEN_KEYS"));
         assert!(with(&[("STARARENA_TOKEN_KEYS", key)]).contains("STARARENA_TICKET_KEY: the default key"));

@@ -31,6 +31,7 @@ mod seeding;
 #[cfg(test)]
 mod simulation;
 mod tickets;
+mod webhooks;
 mod work;
 
 pub use self::redis::StoreFinding;
@@ -39,12 +40,21 @@ pub use audit::Breach;
 pub use backend::Backend;
 pub use beacon::use_tls;
 pub use clock::{Clock, ManualClock, SystemClock};
-pub use config::{BeaconSettings, Config, ConfigError, Environment, LiveSettings, PspSettings, QueueSettings};
+pub use config::{
+    BeaconSettings, Config, ConfigError, DeliverySettings, Environment, LiveSettings, PspSettings, QueueSettings,
+    SmtpSettings, SmtpTls, StripeSettings,
+};
 pub use error::{Error, Result};
 pub use live::{Feed, StatusText};
 pub use load::Load;
 pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, StoredPlan};
-pub use payment::{PaymentProvider, ProviderError, ProviderPayment, ProviderState};
+pub use payment::{
+    DisputeState, NewPayment, Notice, PaymentProvider, ProviderDispute, ProviderError, ProviderPayment, ProviderRefund,
+    ProviderState,
+};
 pub use queue::ArrivalList;
 pub use seeding::{Demo, FanLogin};
+pub use webhooks::{
+    EndpointId, EndpointStatus, NewEndpoint, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent,
+};
 pub use work::{Reconciled, Workers};

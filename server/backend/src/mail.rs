@@ -1,39 +1,105 @@
-//! Mail: written into the outbox with the change that causes it, delivered by a worker.
+//! Mail: written into the outbox with the change that causes it, delivered by a worker (`work/outbox.rs`).
+//!
+//! What the mails say is in [`kinds`], how they look in [`layout`], how they leave in [`smtp`].
 
+mod kinds;
+mod layout;
+mod smtp;
+
+pub(crate) use kinds::{confirmation, invitation, refunded, seats_renamed, tickets_ready, webhook_disabled};
+
+use crate::config::DeliverySettings;
 use crate::error::Result;
 use crate::postgres::outbox;
 use domain::Millis;
-use domain::account::{MailView, Role};
+use domain::account::MailView;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
+use smtp::SmtpMailer;
 use sqlx::{PgExecutor, PgPool};
 
 /// The outbox kind of mails.
-pub(crate) const MAIL: &str = "mail";
+const MAIL: &str = "mail";
+/// Bytes of the digest in a Message-ID: enough that two never meet.
+const MESSAGE_ID_BYTES: usize = 16;
 
 /// A mail to be sent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Mail {
     pub(crate) to: String,
     pub(crate) subject: String,
+    /// The plain text: complete by itself.
     pub(crate) body: String,
+    /// The same as HTML; none in mails that were written before there was one.
+    #[serde(default)]
+    pub(crate) html: Option<String>,
+}
+
+/// A mail with what stays the same in every try to deliver it.
+pub(crate) struct Letter {
+    /// Its row in the outbox.
+    pub(crate) outbox: i64,
+    /// The key that makes it be sent once.
+    pub(crate) dedupe: String,
+    pub(crate) mail: Mail,
+    pub(crate) written: Millis,
+}
+
+impl Letter {
+    /// The Message-ID (RFC 5322, 3.6.4): the same in every try, so that a repeated delivery can be recognised,
+    /// and different from that of any other installation, whose rows may have the same numbers.
+    fn message_id(&self, domain: &str) -> String {
+        let digest = Sha256::digest(self.dedupe.as_bytes());
+        format!("<{}@{domain}>", hex::encode(&digest[..MESSAGE_ID_BYTES]))
+    }
+}
+
+/// How a try to deliver ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Delivered {
+    /// The next one on the way has it.
+    Done,
+    /// It may go another time.
+    Later(String),
+    /// It will never go.
+    Never(String),
 }
 
 /// An outside service that delivers mail.
 pub(crate) trait Mailer: Send + Sync {
-    /// Delivers one mail; `outbox` is the same for every try of it.
-    fn deliver(&self, outbox: i64, mail: Mail, now: Millis) -> BoxFuture<'_, Result<()>>;
+    /// Tries to deliver one mail.
+    ///
+    /// # Errors
+    /// Outages of our own: it is tried again.
+    fn deliver<'a>(&'a self, letter: &'a Letter, now: Millis) -> BoxFuture<'a, Result<Delivered>>;
+
+    /// Nothing is to be delivered right now: lets go of what was only kept for the next mail.
+    fn rest(&self) {}
+}
+
+/// The mailer that the settings name.
+///
+/// # Errors
+/// When TLS to the relay can't be set up.
+pub(crate) fn from_settings(settings: &DeliverySettings, pg: &PgPool) -> Result<Box<dyn Mailer>> {
+    Ok(match &settings.smtp {
+        Some(smtp) => Box::new(SmtpMailer::new(smtp, settings.smtp_timeout_ms)?),
+        None => Box::new(DevelopmentMailer(pg.clone())),
+    })
 }
 
 /// Delivers into the mailbox that the development page shows.
-pub(crate) struct DevelopmentMailer(pub(crate) PgPool);
+struct DevelopmentMailer(PgPool);
 
 impl Mailer for DevelopmentMailer {
-    fn deliver(&self, outbox: i64, mail: Mail, now: Millis) -> BoxFuture<'_, Result<()>> {
+    fn deliver<'a>(&'a self, letter: &'a Letter, now: Millis) -> BoxFuture<'a, Result<Delivered>> {
         Box::pin(async move {
+            let mail = letter.mail.clone();
             let view = MailView { to: mail.to, subject: mail.subject, body: mail.body, sent: now };
-            Ok(outbox::deliver(&self.0, outbox, &view).await?)
+            outbox::deliver(&self.0, letter.outbox, &view).await?;
+            Ok(Delivered::Done)
         })
     }
 }
@@ -43,107 +109,30 @@ pub(crate) async fn enqueue(db: impl PgExecutor<'_>, dedupe: &str, mail: &Mail, 
     Ok(outbox::insert(db, MAIL, dedupe, &json!(mail), now).await?)
 }
 
-/// The mail with the link that confirms an address.
-pub(crate) fn confirmation(to: &str, link: &str, lang: &str) -> Mail {
-    let (subject, body) = if lang == "zh" {
-        (
-            "请确认您的邮箱",
-            format!(
-                "您好！\n\n请打开下面的链接确认邮箱，然后就可以参加排队：\n\n{link}\n\n链接 24 小时内有效。如果不是您本人注册，请忽略此邮件。\n"
-            ),
-        )
-    } else {
-        (
-            "Confirm your e-mail address",
-            format!(
-                "Hello,\n\nopen this link to confirm your address; after that you can take a place in a queue:\n\n{link}\n\nIt works for 24 hours. If you did not sign up, ignore this mail.\n"
-            ),
-        )
-    };
-    Mail { to: to.to_owned(), subject: subject.to_owned(), body }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// The mail that says that tickets are ready.
-pub(crate) fn tickets_ready(
-    to: &str,
-    (event, evening): (&str, &str),
-    seats: &[String],
-    link: &str,
-    lang: &str,
-) -> Mail {
-    let list = format!("{evening}\n{}", seats.join("\n"));
-    let (subject, body) = if lang == "zh" {
-        (format!("您的门票：{event}"), format!("付款成功，门票已出：\n\n{list}\n\n查看门票：\n\n{link}\n"))
-    } else {
-        (
-            format!("Your tickets: {event}"),
-            format!("Your payment arrived and your tickets are ready:\n\n{list}\n\nSee them here:\n\n{link}\n"),
-        )
-    };
-    Mail { to: to.to_owned(), subject, body }
-}
+    fn letter(dedupe: &str, mail: Mail) -> Letter {
+        Letter { outbox: 7, dedupe: dedupe.to_owned(), mail, written: Millis(1_792_891_800_000) }
+    }
 
-/// The mail that says that sold seats read differently: each so far, and from now on.
-pub(crate) fn seats_renamed(to: &str, event: &str, seats: &[(String, String)], link: &str, lang: &str) -> Mail {
-    let list = seats.iter().map(|(before, after)| format!("{before}  →  {after}")).collect::<Vec<_>>().join("\n");
-    let (subject, body) = if lang == "zh" {
-        (
-            format!("座位名称变更：{event}"),
-            format!("主办方更新了座位图。您的座位没有变，只是名称不同了：\n\n{list}\n\n您的门票继续有效：\n\n{link}\n"),
-        )
-    } else {
-        (
-            format!("Your seats have new names: {event}"),
-            format!(
-                "The organizer has changed the seat map. Your seats are the same, only their names changed:\n\n{list}\n\nYour tickets stay valid:\n\n{link}\n"
-            ),
-        )
-    };
-    Mail { to: to.to_owned(), subject, body }
-}
+    #[test]
+    fn a_message_id_follows_from_the_key_alone() {
+        let mail = confirmation("ana@example.org", "https://t.example.org/confirm?token=1", "en");
+        let id = letter("confirm:1", mail.clone()).message_id("example.org");
+        assert_eq!(id, letter("confirm:1", mail.clone()).message_id("example.org"));
+        assert_ne!(id, letter("confirm:2", mail).message_id("example.org"));
+        assert!(
+            id.starts_with('<') && id.ends_with("@example.org>") && id.len() == 32 + "<@example.org>".len(),
+            "{id}"
+        );
+    }
 
-/// The mail that says that money goes back.
-pub(crate) fn refunded(to: &str, event: &str, amount: &str, lang: &str) -> Mail {
-    let (subject, body) = if lang == "zh" {
-        (format!("退款：{event}"), format!("您的付款到达时座位已经释放。{amount} 将全额退回。\n"))
-    } else {
-        (
-            format!("Refund: {event}"),
-            format!("Your payment arrived after your seats had gone back. {amount} is returned to you in full.\n"),
-        )
-    };
-    Mail { to: to.to_owned(), subject, body }
-}
-
-/// The mail that invites to an organization.
-pub(crate) fn invitation(to: &str, organization: &str, role: Role, link: &str, lang: &str) -> Mail {
-    let (subject, body) = if lang == "zh" {
-        (
-            format!("邀请您加入 {organization}"),
-            format!(
-                "您好！\n\n{organization} 邀请您以“{}”的身份加入其 StarArena 后台。\n\n请用此邮箱登录，然后打开下面的链接接受邀请：\n\n{link}\n\n链接 7 天内有效。如果您不了解此事，请忽略此邮件。\n",
-                role_name(role, lang)
-            ),
-        )
-    } else {
-        (
-            format!("Invitation to {organization}"),
-            format!(
-                "Hello,\n\n{organization} invites you to its organizer pages on StarArena as {}.\n\nSign in with this address, then open the link to accept:\n\n{link}\n\nIt works for 7 days. If this means nothing to you, ignore this mail.\n",
-                role_name(role, lang)
-            ),
-        )
-    };
-    Mail { to: to.to_owned(), subject, body }
-}
-
-fn role_name(role: Role, lang: &str) -> &'static str {
-    match (role, lang) {
-        (Role::Owner, "zh") => "所有者",
-        (Role::Operator, "zh") => "运营",
-        (Role::Finance, "zh") => "财务",
-        (Role::Risk, "zh") => "风控",
-        (Role::Door, "zh") => "检票",
-        (role, _) => role.as_str(),
+    #[test]
+    fn a_mail_that_was_written_before_there_was_html_can_be_read() {
+        let old = json!({ "to": "ana@example.org", "subject": "Hello", "body": "text" });
+        let mail: Mail = serde_json::from_value(old).unwrap();
+        assert_eq!((mail.body.as_str(), mail.html), ("text", None));
     }
 }

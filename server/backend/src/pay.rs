@@ -3,6 +3,8 @@
 //! Every decision is taken on the provider's object read again, under a condition on the order's
 //! status and version, so that events may come late, twice, in any order, or never.
 
+mod events;
+mod providers;
 mod settle;
 mod take_back;
 mod view;
@@ -11,10 +13,10 @@ use crate::backend::Backend;
 use crate::catalog::Sale;
 use crate::error::{Error, Result, not_found, refuse};
 use crate::holds::rebuilding;
-use crate::payment::{NewPayment, ProviderPayment, verify_signature};
+use crate::payment::{NewPayment, ProviderPayment};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::orders::{self, OrderRow};
-use crate::postgres::{detached, inbox, prices};
+use crate::postgres::{detached, prices};
 use crate::redis::PayAnswer;
 use domain::account::Session;
 use domain::hold::hold_cap_ms;
@@ -144,12 +146,14 @@ impl Backend {
             if number > ATTEMPTS_MAX {
                 return refuse(Code::LimitExceeded, format!("an order takes at most {ATTEMPTS_MAX} payments"));
             }
+            let provider = self.provider_for(row).await?;
             let now = self.now();
             let attempt = AttemptRow {
                 id: AttemptId(uuid::Uuid::now_v7()),
                 order: row.id,
                 number,
                 status: AttemptStatus::Created,
+                provider: provider.to_owned(),
                 provider_ref: None,
                 pay_url: None,
                 amount_minor: row.total_minor,
@@ -157,7 +161,7 @@ impl Backend {
                 last_error: None,
                 deadline: self.seats.time_of(row.performance).await?.plus(self.config.provider_deadline_ms),
             };
-            if attempts::insert(&self.pg, &attempt, self.provider.name(), now.plus(FIRST_QUERY_MS), now).await? {
+            if attempts::insert(&self.pg, &attempt, now.plus(FIRST_QUERY_MS), now).await? {
                 return Ok(attempt);
             }
         }
@@ -168,8 +172,8 @@ impl Backend {
     /// a lost reply or by the schedule, finds the payment of the first.
     pub(crate) async fn open_at_provider(&self, row: &OrderRow, attempt: &AttemptRow) -> Result<ProviderPayment> {
         let sale = self.sale(row.performance).await?;
-        let payment = self
-            .provider
+        let provider = self.provider_named(&attempt.provider)?;
+        let payment = provider
             .create(NewPayment {
                 idempotency_key: format!("pi:{}:{}", row.id, attempt.number),
                 reference: attempt.id.to_string(),
@@ -180,7 +184,15 @@ impl Backend {
                 expires: attempt.deadline,
             })
             .await?;
-        attempts::set_open(&self.pg, attempt.id, &payment.id, &payment.hosted_url).await?;
+        if !attempts::set_open(&self.pg, attempt.id, &payment.id, &payment.hosted_url).await? {
+            // Ended while the provider answered: nobody is sent to a payment that is asked about no more.
+            match provider.cancel(&payment.id, &format!("cancel:{}", attempt.id)).await {
+                Err(e) if !e.is_final() => return Err(e.into()),
+                // Paid meanwhile, or ended: both are decided.
+                Ok(_) | Err(_) => {}
+            }
+            return refuse(Code::WrongState, "the payment of this order has ended; look again in a moment");
+        }
         Ok(payment)
     }
 
@@ -217,9 +229,11 @@ impl Backend {
     async fn end_open_attempt(self: &Arc<Self>, row: &OrderRow) -> Result<()> {
         let Some(attempt) = self.open_attempt_of(row.id).await? else { return Ok(()) };
         if let Some(id) = &attempt.provider_ref {
-            match self.provider.cancel(id, &format!("cancel:{}", attempt.id)).await {
+            let provider = self.provider_named(&attempt.provider)?;
+            match provider.cancel(id, &format!("cancel:{}", attempt.id)).await {
+                Ok(_) => {}
                 // A refusal means that it was captured or cancelled before: settling finds out which.
-                Ok(_) | Err(crate::payment::ProviderError::Refused { .. }) => {}
+                Err(e) if e.is_final() => {}
                 Err(e) => return Err(e.into()),
             }
         }
@@ -234,26 +248,5 @@ impl Backend {
         let moved = orders::apply(&mut tx, row, step, event, expires, now).await?;
         tx.commit().await?;
         Ok(moved)
-    }
-
-    /// Stores what a provider says, once, before it is acknowledged.
-    ///
-    /// # Errors
-    /// `bad_signature`, `invalid_input`; an outage means that nothing is acknowledged and the provider tries again.
-    pub async fn receive_webhook(self: &Arc<Self>, signature: &str, body: &[u8]) -> Result<()> {
-        if !verify_signature(&self.config.psp.webhook_secrets, signature, body, self.now()) {
-            metrics::counter!("stararena_webhooks_total", "outcome" => "bad_signature").increment(1);
-            return refuse(Code::BadSignature, "the signature does not fit this body");
-        }
-        let event: serde_json::Value = serde_json::from_slice(body)
-            .map_err(|e| Error::Refused(Refusal::new(Code::InvalidInput, format!("body: {e}"))))?;
-        let Some(id) = event["id"].as_str().filter(|id| !id.is_empty()) else {
-            return refuse(Code::InvalidInput, "id: the event's id is expected");
-        };
-        let new = inbox::insert(&self.pg, self.provider.name(), id, &event, self.now()).await?;
-        metrics::counter!("stararena_webhooks_total", "outcome" => if new { "stored" } else { "repeated" })
-            .increment(1);
-        self.wake.inbox.notify_one();
-        Ok(())
     }
 }

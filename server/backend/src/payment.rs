@@ -1,14 +1,18 @@
-//! Payment providers behind one trait: create, look up, capture, cancel, refund.
+//! Payment providers behind one trait: create, look up, capture, cancel, refund, and what their events mean.
 //!
 //! Whatever an event said, a decision is made on the provider's own object, read again. This module
 //! knows no order and no SQL.
 
+mod registry;
 mod sandbox;
+mod signature;
+mod stripe;
 
-pub(crate) use sandbox::{SandboxProvider, verify_signature};
+pub(crate) use registry::Registry;
 
 use domain::{Currency, Millis};
 use futures::future::BoxFuture;
+use serde_json::Value;
 
 /// Where a payment stands at the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +42,7 @@ pub struct ProviderPayment {
     pub reference: String,
     /// Whose money it is.
     pub merchant: String,
-    /// Where the fan pays.
+    /// Where the fan pays; empty once nobody can pay there any more.
     pub hosted_url: String,
     /// Why the last card was declined.
     pub last_error: Option<String>,
@@ -72,12 +76,86 @@ pub struct ProviderRefund {
     pub succeeded: Option<bool>,
 }
 
+/// Where a dispute stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DisputeState {
+    /// Not decided; the money may have been withdrawn.
+    Open,
+    /// Decided for us, or withdrawn: the money is ours.
+    Won,
+    /// Decided for the fan's bank: the money is gone.
+    Lost,
+}
+
+impl DisputeState {
+    /// A word for metrics and logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Won => "won",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+/// A dispute as the provider tells it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderDispute {
+    /// The provider's id.
+    pub id: String,
+    /// What we called the payment: the attempt's id; none where the payment is not one of ours.
+    pub reference: Option<String>,
+    /// Where it stands.
+    pub state: DisputeState,
+    /// The disputed amount in minor units.
+    pub amount_minor: i64,
+    /// Currency.
+    pub currency: Currency,
+    /// The bank's reason, as the provider calls it.
+    pub reason: String,
+}
+
+/// What an event of a provider says: where to look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A payment that carries our name moved.
+    Payment {
+        /// What we called it.
+        reference: String,
+        /// When the provider told, where it says so.
+        told: Option<Millis>,
+    },
+    /// A refund moved.
+    Refund {
+        /// The provider's id of the refund.
+        id: String,
+    },
+    /// A dispute was opened, or moved.
+    Dispute {
+        /// The provider's id of the dispute.
+        id: String,
+    },
+    /// It is about somebody else's money and should not have come here.
+    Foreign {
+        /// Why it is not ours.
+        reason: &'static str,
+    },
+    /// Nothing that we follow.
+    Nothing,
+}
+
 /// Why a provider did not do as asked.
 #[derive(Debug, thiserror::Error)]
 pub enum ProviderError {
     /// No usable answer: it may or may not have happened. Ask again with the same key.
     #[error("no usable answer from the payment provider")]
     Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The fan's bank says no.
+    #[error("the card was declined: {code}")]
+    Declined {
+        /// The bank's reason, as the provider calls it.
+        code: String,
+    },
     /// A definite no.
     #[error("the payment provider refused: {code}")]
     Refused {
@@ -86,27 +164,57 @@ pub enum ProviderError {
     },
 }
 
+impl ProviderError {
+    /// Wraps what kept an answer from being of use.
+    fn unreadable(what: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Unreachable(what.into())
+    }
+
+    /// Whether the provider decided: then its object tells where the payment stands.
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Declined { .. } | Self::Refused { .. })
+    }
+}
+
 /// A payment provider.
 pub trait PaymentProvider: Send + Sync + 'static {
-    /// Its name in rows and metrics.
+    /// Its name in rows, addresses and metrics.
     fn name(&self) -> &'static str;
+    /// Whose money a payment of ours must be, in the provider's words.
+    fn merchant(&self) -> &str;
+    /// Whether an amount can be charged.
+    ///
+    /// # Errors
+    /// A sentence that names amount and rule.
+    fn chargeable(&self, amount_minor: i64, currency: Currency) -> Result<(), String>;
+    /// The header that carries the signature of a webhook, in lower case.
+    fn signature_header(&self) -> &'static str;
+    /// Whether a webhook's bytes are the provider's own, and fresh.
+    fn verify(&self, signature: &str, body: &[u8], now: Millis) -> bool;
+    /// What an event says. Kinds that are not known here say nothing.
+    fn notice(&self, event: &Value) -> Notice;
     /// Opens a payment; the same key and parameters give the same payment.
     fn create(&self, new: NewPayment) -> BoxFuture<'_, Result<ProviderPayment, ProviderError>>;
     /// Reads a payment.
     fn get<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ProviderPayment, ProviderError>>;
-    /// Finds a payment by our reference.
+    /// Finds the payment of a [`create`](Self::create) whose answer was lost, by our reference. None also
+    /// where nobody can pay it, because nobody was told its address.
     fn find<'a>(&'a self, reference: &'a str) -> BoxFuture<'a, Result<Option<ProviderPayment>, ProviderError>>;
     /// Takes authorised money.
     fn capture<'a>(&'a self, id: &'a str, key: &'a str) -> BoxFuture<'a, Result<ProviderPayment, ProviderError>>;
     /// Ends a payment that was not captured.
     fn cancel<'a>(&'a self, id: &'a str, key: &'a str) -> BoxFuture<'a, Result<ProviderPayment, ProviderError>>;
-    /// Gives captured money back.
+    /// Gives captured money back, all of it or a part; once for a key, whenever it is asked again.
     fn refund<'a>(
         &'a self,
         payment: &'a str,
         amount_minor: i64,
         key: &'a str,
     ) -> BoxFuture<'a, Result<ProviderRefund, ProviderError>>;
-    /// Reads a refund.
+    /// Reads a refund. One that succeeded may have failed since.
     fn get_refund<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ProviderRefund, ProviderError>>;
+    /// Reads a dispute. A provider that has none refuses.
+    fn get_dispute<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ProviderDispute, ProviderError>> {
+        Box::pin(async move { Err(ProviderError::Refused { code: format!("there is no dispute `{id}`") }) })
+    }
 }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::mail;
 use crate::organizer::ticket_words;
 use crate::postgres::orders::{self, ItemRow, OrderRow};
-use crate::postgres::{accounts, tickets};
+use crate::postgres::{accounts, tickets, webhooks};
 use domain::order::{OrderEvent, OrderFacts, transition};
 use domain::ticket::TicketCode;
 use domain::venue::SeatLabel;
@@ -57,6 +57,7 @@ impl Backend {
             }
             self.mail_tickets(&mut tx, order, items.get(&order.id).map(Vec::as_slice).unwrap_or_default()).await?;
         }
+        webhooks::tell_tickets(&mut *tx, &ids, now).await?;
         tx.commit().await?;
         metrics::counter!("stararena_tickets_issued_total").increment(new.ids.len() as u64);
         self.wake.outbox.notify_one();

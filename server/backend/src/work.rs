@@ -10,6 +10,7 @@ mod drawing;
 pub(crate) mod guardian;
 mod jobs;
 mod leader;
+mod outbox;
 mod reconciler;
 pub(crate) mod sweeper;
 pub(crate) mod writer;
@@ -40,6 +41,7 @@ impl Workers {
         let mut tasks = JoinSet::new();
         tasks.spawn(leader::lead(Arc::clone(backend), stop.clone()));
         jobs::spawn_all(&mut tasks, backend, &stop);
+        outbox::spawn_all(&mut tasks, backend, &stop);
         Self { tasks, stop }
     }
 

@@ -31,6 +31,13 @@ pub(super) enum OrganizationCommand {
         #[arg(long)]
         remove: bool,
     },
+    /// Choose the payment provider of an organization for all payments that begin from now on
+    Provider {
+        /// Name of the organization
+        organization: String,
+        /// Name of a provider that is configured: sandbox or stripe
+        name: String,
+    },
 }
 
 fn role(text: &str) -> Result<Role, String> {
@@ -56,6 +63,11 @@ pub(super) async fn run(command: OrganizationCommand) -> anyhow::Result<()> {
                 let member = backend.command_line(&organization).await?;
                 backend.unseat_member(&member, &email).await?;
                 print(&format!("{email} acts no more for {organization}"));
+            }
+            OrganizationCommand::Provider { organization, name } => {
+                let member = backend.command_line(&organization).await?;
+                backend.choose_provider(&member, &name).await?;
+                print(&format!("{organization} is paid through {name}"));
             }
         }
         Ok(())

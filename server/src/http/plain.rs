@@ -1,4 +1,4 @@
-//! Routes that are no pages: health, metrics, what is published about draws, the webhook.
+//! Routes that are no pages: health, metrics, what is published about draws, webhooks.
 
 use super::State;
 use super::errors::{answer, failed, refuse};
@@ -88,15 +88,23 @@ pub(super) async fn arrivals(Extract(state): Extract<State>, Path(id): Path<Stri
     }
 }
 
-/// What the sandbox provider tells us. A 2xx means that it is stored.
-pub(super) async fn sandbox_webhook(Extract(state): Extract<State>, headers: HeaderMap, body: Bytes) -> Response {
+/// What a payment provider tells us, at an address of its own. A 2xx means that it is stored.
+pub(super) async fn webhook(
+    Extract(state): Extract<State>,
+    Path(provider): Path<String>,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response {
     if body.len() > super::BODY_MAX_BYTES {
         return answer(&Refusal::new(Code::TooLarge, "the body is larger than 64 KiB"));
     }
-    let signature = headers.get("starpay-signature").and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned();
+    let Some(header) = state.backend.webhook_header(&provider) else {
+        return refuse(Code::NotFound, "there is no such provider");
+    };
+    let signature = headers.get(header).and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned();
     // In a task of its own: a sender that goes away must not cut the storing short.
     let backend = state.backend.clone();
-    let stored = tokio::spawn(async move { backend.receive_webhook(&signature, &body).await }).await;
+    let stored = tokio::spawn(async move { backend.receive_webhook(&provider, &signature, &body).await }).await;
     match stored {
         Ok(Ok(())) => (StatusCode::OK, "stored").into_response(),
         Ok(Err(error)) => failed(&error),

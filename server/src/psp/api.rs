@@ -1,32 +1,28 @@
-//! The merchant's API under `/v1`: reading calls, authentication, and faults on purpose.
+//! The merchant's API under `/v1`: reading calls, and doing each write once.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
-use axum::extract::{Path, Query, Request, State};
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::extract::{Path, Query, State};
+use axum::http::HeaderMap;
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 
+use super::disputes::{self, Dispute};
 use super::idempotency::{Answer, Key, once};
-use super::ledger::{self, LIST_MAX, NewPayment, NewRefund, Outcome};
-use super::payment::{Payment, Refund, Status};
+use super::input::{is_line, parse, query};
+use super::ledger::{self, LIST_MAX, NewPayment, Outcome, REFERENCE_MAX_CHARS};
+use super::payment::{self, Payment, Status};
+use super::refunds::{self, NewRefund, Origin, Refund};
 use super::refusal::Refusal;
-use super::store::Tables;
-use super::{Inner, currency, now_ms};
+use super::store::{StoreError, Tables};
+use super::{Inner, currency, faults, now_ms, settlement};
 
 /// Largest amount, in minor units: far above any order, far below an overflow of sums.
 const AMOUNT_MAX: i64 = 1_000_000_000_000_000;
-const REFERENCE_MAX_CHARS: usize = 200;
 const DESCRIPTION_MAX_CHARS: usize = 500;
 const RETURN_URL_MAX_BYTES: usize = 2048;
 const METADATA_MAX: usize = 50;
@@ -34,11 +30,9 @@ const METADATA_VALUE_MAX_CHARS: usize = 500;
 /// How long a payment can be paid when the merchant does not say.
 const EXPIRY_DEFAULT_MS: i64 = 24 * 3_600_000;
 const EXPIRY_MAX_MS: i64 = 30 * 24 * 3_600_000;
-/// How long a call that times out on purpose keeps its caller.
-const PRETENDED_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The routes under `/v1`; the caller adds authentication.
-pub(super) fn routes(psp: &Arc<Inner>) -> Router<Arc<Inner>> {
+/// The routes under `/v1`; the caller adds authentication and faults.
+pub(super) fn routes() -> Router<Arc<Inner>> {
     Router::new()
         .route("/v1/payments", post(create_payment).get(list_payments))
         .route("/v1/payments/{id}", get(show_payment))
@@ -46,61 +40,10 @@ pub(super) fn routes(psp: &Arc<Inner>) -> Router<Arc<Inner>> {
         .route("/v1/payments/{id}/cancel", post(cancel))
         .route("/v1/refunds", post(create_refund).get(list_refunds))
         .route("/v1/refunds/{id}", get(show_refund))
+        .route("/v1/disputes", get(list_disputes))
+        .route("/v1/disputes/{id}", get(show_dispute))
         .route("/v1/events", get(list_events))
-        .route("/v1/settlement", get(settlement))
-        .layer(axum::middleware::from_fn_with_state(Arc::clone(psp), faults))
-}
-
-/// Lets only callers with the key in. Digests are compared, so that neither length nor prefix shows.
-pub(super) async fn authenticate(State(psp): State<Arc<Inner>>, request: Request, next: Next) -> Response {
-    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let given = given.and_then(|value| value.strip_prefix("Bearer ")).unwrap_or_default();
-    let known = Sha256::digest(given.as_bytes()).ct_eq(&Sha256::digest(psp.config.api_key.as_bytes()));
-    if bool::from(known) {
-        return next.run(request).await;
-    }
-    let mut response =
-        Refusal::of(StatusCode::UNAUTHORIZED, "unauthorized", "the API key is missing or wrong").into_response();
-    response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-    response
-}
-
-async fn faults(State(psp): State<Arc<Inner>>, request: Request, next: Next) -> Response {
-    let switches = psp.switches();
-    if switches.api_delay_ms > 0 {
-        tokio::time::sleep(Duration::from_millis(switches.api_delay_ms)).await;
-    }
-    if one_of_many(switches.fail_permille) {
-        let message = "a switch made this call fail; nothing was done";
-        return Refusal::of(StatusCode::INTERNAL_SERVER_ERROR, "provider_error", message).into_response();
-    }
-    let writes = request.method() == Method::POST;
-    let response = next.run(request).await;
-    if writes && one_of_many(switches.timeout_after_commit_permille) {
-        tokio::time::sleep(PRETENDED_TIMEOUT).await;
-        let message = "the outcome of this call is unknown";
-        return Refusal::of(StatusCode::GATEWAY_TIMEOUT, "timeout", message).into_response();
-    }
-    response
-}
-
-fn one_of_many(permille: u32) -> bool {
-    permille > 0 && rand::random_range(0..1000) < permille
-}
-
-/// Reads a JSON body; an empty one counts as `{}`.
-pub(super) fn parse<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Result<T, Refusal> {
-    let body = body.map_err(|rejection| Refusal::of(rejection.status(), "body_unreadable", rejection.body_text()))?;
-    let body: &[u8] = if body.is_empty() { b"{}" } else { &body };
-    serde_json::from_slice(body)
-        .map_err(|error| Refusal::of(StatusCode::BAD_REQUEST, "invalid_request", error.to_string()))
-}
-
-fn query<T>(query: Result<Query<T>, QueryRejection>) -> Result<T, Refusal> {
-    match query {
-        Ok(Query(query)) => Ok(query),
-        Err(rejection) => Err(Refusal::of(StatusCode::BAD_REQUEST, "invalid_request", rejection.body_text())),
-    }
+        .route("/v1/settlements/{file}", get(settlement::show))
 }
 
 /// Runs one writing call under its idempotency key.
@@ -116,9 +59,15 @@ where
     T: Serialize,
 {
     let key = Key::read(headers, path, &params)?;
+    let fails = faults::fails_for_good(psp);
     let answer = psp.store.write(move |tables| {
         let now_ms = now_ms();
-        once(tables, key.as_ref(), now_ms, |tables| work(tables, &params, now_ms))
+        once(tables, key.as_ref(), now_ms, |tables| {
+            if fails {
+                return Ok(Err(faults::failure("a switch made this call fail for good; nothing was done")));
+            }
+            work(tables, &params, now_ms)
+        })
     });
     Ok(answer.await?)
 }
@@ -134,7 +83,7 @@ async fn create_payment(
         if let Err(refusal) = check(new, now_ms) {
             return Ok(Err(refusal));
         }
-        let id = ledger::new_id("pay", now_ms)?;
+        let id = ledger::new_id(payment::ID_PREFIX, now_ms)?;
         let payment = Payment {
             hosted_url: format!("{base_url}/pay/{id}"),
             id,
@@ -143,6 +92,8 @@ async fn create_payment(
             amount: new.amount,
             amount_captured: 0,
             amount_refunded: 0,
+            amount_refund_pending: 0,
+            amount_disputed: 0,
             currency: new.currency.to_ascii_uppercase(),
             merchant,
             reference: new.reference.clone(),
@@ -196,10 +147,6 @@ fn check(new: &NewPayment, now_ms: i64) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn is_line(text: &str, max_chars: usize) -> bool {
-    text.chars().count() <= max_chars && !text.chars().any(char::is_control)
-}
-
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Capture {
@@ -244,12 +191,8 @@ async fn create_refund(
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Answer, Refusal> {
     let new: NewRefund = parse(body)?;
-    if !is_line(&new.reference, REFERENCE_MAX_CHARS) {
-        let message = format!("reference must be one line of {REFERENCE_MAX_CHARS} characters");
-        return Err(Refusal::invalid("parameter_invalid", "reference", message));
-    }
-    let fails = psp.switches().refund_fail;
-    write(&psp, &headers, "/v1/refunds", new, move |tables, new, now_ms| ledger::refund(tables, new, fails, now_ms))
+    new.check()?;
+    write(&psp, &headers, "/v1/refunds", new, |tables, new, now_ms| refunds::create(tables, new, Origin::Api, now_ms))
         .await
 }
 
@@ -259,8 +202,13 @@ async fn show_payment(State(psp): State<Arc<Inner>>, Path(id): Path<String>) -> 
 }
 
 async fn show_refund(State(psp): State<Arc<Inner>>, Path(id): Path<String>) -> Result<Json<Refund>, Refusal> {
-    let refund = psp.store.read(move |txn| ledger::refund_by_id(txn, &id)).await?;
+    let refund = psp.store.read(move |txn| refunds::by_id(txn, &id)).await?;
     refund.map(Json).ok_or_else(|| Refusal::not_found("refund"))
+}
+
+async fn show_dispute(State(psp): State<Arc<Inner>>, Path(id): Path<String>) -> Result<Json<Dispute>, Refusal> {
+    let dispute = psp.store.read(move |txn| disputes::by_id(txn, &id)).await?;
+    dispute.map(Json).ok_or_else(|| Refusal::not_found("dispute"))
 }
 
 /// One page of a list, with what asks for the next.
@@ -298,7 +246,16 @@ async fn list_refunds(
     params: Result<Query<ByPayment>, QueryRejection>,
 ) -> Result<Json<Value>, Refusal> {
     let ByPayment { payment, after } = query(params)?;
-    let found = psp.store.read(move |txn| ledger::refunds_of(txn, &payment, &after)).await?;
+    let found = psp.store.read(move |txn| refunds::of_payment(txn, &payment, &after)).await?;
+    Ok(page(found, LIST_MAX))
+}
+
+async fn list_disputes(
+    State(psp): State<Arc<Inner>>,
+    params: Result<Query<ByPayment>, QueryRejection>,
+) -> Result<Json<Value>, Refusal> {
+    let ByPayment { payment, after } = query(params)?;
+    let found = psp.store.read(move |txn| disputes::of_payment(txn, &payment, &after)).await?;
     Ok(page(found, LIST_MAX))
 }
 
@@ -306,7 +263,8 @@ async fn list_refunds(
 #[serde(deny_unknown_fields)]
 struct After {
     after: Option<String>,
-    limit: Option<usize>,
+    /// Text, so that a wrong one is refused by its name.
+    limit: Option<String>,
 }
 
 async fn list_events(
@@ -314,68 +272,16 @@ async fn list_events(
     params: Result<Query<After>, QueryRejection>,
 ) -> Result<Json<Value>, Refusal> {
     let After { after, limit } = query(params)?;
-    let limit = limit.unwrap_or(LIST_MAX).clamp(1, LIST_MAX);
+    let limit = limit.map_or(Some(LIST_MAX), |limit| limit.parse().ok()).filter(|limit| (1..=LIST_MAX).contains(limit));
+    let Some(limit) = limit else {
+        return Err(Refusal::invalid("parameter_invalid", "limit", format!("limit must be 1 to {LIST_MAX}")));
+    };
     let after = match after.as_deref() {
         None | Some("") => 0,
         Some(id) => ledger::event_seq(id).ok_or_else(|| Refusal::not_found("event").with_param("after"))?,
     };
     let found = psp.store.read(move |txn| ledger::events_after(txn, after, limit + 1)).await?;
     let events: Result<Vec<Value>, _> = found.iter().map(|event| serde_json::from_slice(event)).collect();
-    let events = events.map_err(|error| Refusal::from(super::store::StoreError::from(error)))?;
+    let events = events.map_err(|error| Refusal::from(StoreError::from(error)))?;
     Ok(page(events, limit))
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Day {
-    day: String,
-}
-
-async fn settlement(
-    State(psp): State<Arc<Inner>>,
-    params: Result<Query<Day>, QueryRejection>,
-) -> Result<Response, Refusal> {
-    const DAY_MS: i64 = 24 * 3_600_000;
-    let Day { day } = query(params)?;
-    let from_ms = day_start_ms(&day)
-        .ok_or_else(|| Refusal::invalid("parameter_invalid", "day", "day must be a date such as 2026-01-31, in UTC"))?;
-    let csv = psp.store.read(move |txn| ledger::settlement(txn, from_ms, from_ms + DAY_MS)).await?;
-    Ok(([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], csv).into_response())
-}
-
-/// The first millisecond (UTC) of `YYYY-MM-DD`, by the proleptic Gregorian calendar.
-fn day_start_ms(day: &str) -> Option<i64> {
-    let mut parts = day.splitn(3, '-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day_of_month) = (parts.next()??, parts.next()??, parts.next()??);
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let longest = match month {
-        2 => 28 + i64::from(leap),
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    if !(1970..=9999).contains(&year) || !(1..=longest).contains(&day_of_month) {
-        return None;
-    }
-    // Years begin in March here, so that the leap day is the last of its year.
-    let (shifted_year, shifted_month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let (era, year_of_era) = (shifted_year.div_euclid(400), shifted_year.rem_euclid(400));
-    let day_of_year = (153 * shifted_month + 2) / 5 + day_of_month - 1;
-    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
-    Some(days * 24 * 3_600_000)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn days_are_counted_in_utc() {
-        assert_eq!(day_start_ms("1970-01-01"), Some(0));
-        assert_eq!(day_start_ms("2000-03-01"), Some(951_868_800_000));
-        assert_eq!(day_start_ms("2024-02-29"), Some(1_709_164_800_000));
-        for wrong in ["2023-02-29", "2024-13-01", "2024-1", "today", "", "2024-00-10"] {
-            assert_eq!(day_start_ms(wrong), None, "{wrong}");
-        }
-    }
 }

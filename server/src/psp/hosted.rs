@@ -49,7 +49,7 @@ async fn pay(
     form: Result<Form<Card>, FormRejection>,
 ) -> Response {
     let card = form.map(|Form(form)| form.card).unwrap_or_default();
-    let verdict = Verdict::of(&card, psp.switches().decline_all);
+    let verdict = Verdict::of(&card, psp.in_force().switches.decline_all);
     answer(tried(&psp, &id, verdict).await)
 }
 

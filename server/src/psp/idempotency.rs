@@ -2,7 +2,8 @@
 //!
 //! A key is filed under the day of its first use and looked for on that day and the next, so it lives
 //! between 24 and 48 hours. Looking, doing and filing happen in one commit, in the writer: of two calls
-//! at once, the second finds the first one's answer.
+//! at once, the second finds the first one's answer. A failure of the work is filed too, as any answer
+//! is; what fails before the work (a body that can't be read, a switch) leaves the key as it was.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -35,7 +36,7 @@ impl Key {
         let key = key.to_str().unwrap_or_default();
         if key.is_empty() || key.len() > KEY_MAX_BYTES {
             let message = format!("Idempotency-Key must be 1 to {KEY_MAX_BYTES} printable ASCII characters");
-            return Err(Refusal::of(StatusCode::BAD_REQUEST, "idempotency_key_invalid", message));
+            return Err(Refusal::invalid("idempotency_key_invalid", "Idempotency-Key", message));
         }
         let mut digest = Sha256::new();
         digest.update(path.as_bytes());
@@ -90,7 +91,7 @@ pub(super) fn once<T: Serialize>(
                 return Ok(Answer { replayed: true, ..stored });
             }
             let message = "this idempotency key was used with other parameters";
-            let refusal = Refusal::conflict("idempotency_mismatch", message, None);
+            let refusal = Refusal::conflict("idempotency_mismatch", message, None).with_param("Idempotency-Key");
             return Answer::new("", refusal.http, &refusal.body());
         }
     }

@@ -1,4 +1,4 @@
-//! The payment and refund machines: values and pure transitions.
+//! The payment machine: values and pure transitions.
 //!
 //! No I/O, no clock, no randomness: time and ids come in as arguments. Storing the outcome and
 //! telling the merchant is the work of [`super::ledger`].
@@ -9,8 +9,12 @@ use serde::{Deserialize, Serialize};
 
 use super::refusal::Refusal;
 
+/// What ids of payments begin with.
+pub(super) const ID_PREFIX: &str = "pay";
 /// How long an authorised amount waits for its capture, as card networks have it.
 pub(super) const AUTHORISATION_TTL_MS: i64 = 7 * 24 * 3_600_000;
+/// The card of a late yes when nobody had typed one.
+const LATE_CARD_LAST4: &str = "4242";
 
 /// Where a payment is in its life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -67,7 +71,13 @@ pub(super) struct Payment {
     pub(super) status: Status,
     pub(super) amount: i64,
     pub(super) amount_captured: i64,
+    /// What went back; a refund that is still pending is not in it.
     pub(super) amount_refunded: i64,
+    #[serde(default)]
+    pub(super) amount_refund_pending: i64,
+    /// What banks took back in disputes that are open or lost.
+    #[serde(default)]
+    pub(super) amount_disputed: i64,
     pub(super) currency: String,
     pub(super) merchant: String,
     pub(super) reference: String,
@@ -187,17 +197,38 @@ impl Payment {
         }
     }
 
+    /// The bank's yes that nobody waited for any more: to a page that has closed by itself, or is still open.
+    pub(super) fn succeed_late(&mut self, now_ms: i64) -> Result<Notice, Refusal> {
+        let expired = self.status == Status::Canceled && self.cancel_reason == Some(CancelReason::Expired);
+        if !expired && !matches!(self.status, Status::RequiresPayment | Status::RequiresAction) {
+            return Err(self.unexpected("paid"));
+        }
+        self.canceled_ms = None;
+        self.cancel_reason = None;
+        let last4 = self.card_last4.take().unwrap_or_else(|| LATE_CARD_LAST4.to_owned());
+        Ok(self.approve(&last4, now_ms))
+    }
+
     /// The amount that a refund of `amount` (all that is left, if not given) gives back.
     pub(super) fn refundable(&self, amount: Option<i64>) -> Result<i64, Refusal> {
+        self.portion(amount, "refunded", "refund_exceeds_captured")
+    }
+
+    /// The amount that a dispute over `amount` (all that is left, if not given) takes back.
+    pub(super) fn disputable(&self, amount: Option<i64>) -> Result<i64, Refusal> {
+        self.portion(amount, "disputed", "dispute_exceeds_captured")
+    }
+
+    fn portion(&self, amount: Option<i64>, verb: &str, exceeds: &'static str) -> Result<i64, Refusal> {
         if self.status != Status::Captured {
-            return Err(self.unexpected("refunded"));
+            return Err(self.unexpected(verb));
         }
-        let left = self.amount_captured - self.amount_refunded;
+        let left = self.amount_captured - self.amount_refunded - self.amount_refund_pending - self.amount_disputed;
         let amount = amount.unwrap_or(left);
         if amount < 1 || amount > left {
             let message = format!("amount must be between 1 and the {left} still captured");
             let refusal = if amount > left || left == 0 {
-                Refusal::conflict("refund_exceeds_captured", message, Some(self.status)).with_param("amount")
+                Refusal::conflict(exceeds, message, Some(self.status.as_str())).with_param("amount")
             } else {
                 Refusal::invalid("amount_out_of_range", "amount", message)
             };
@@ -240,33 +271,9 @@ impl Payment {
         Refusal::conflict(
             "payment_unexpected_state",
             format!("a payment that is {} can't be {verb}", self.status.as_str()),
-            Some(self.status),
+            Some(self.status.as_str()),
         )
     }
-}
-
-/// Where a refund is in its life. The sandbox decides at once, so nothing stays pending.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum RefundStatus {
-    Succeeded,
-    Failed,
-}
-
-/// One refund, as it is stored, answered and sent in events.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Refund {
-    pub(super) id: String,
-    pub(super) object: String,
-    pub(super) status: RefundStatus,
-    pub(super) payment: String,
-    pub(super) payment_reference: String,
-    pub(super) reference: String,
-    pub(super) amount: i64,
-    pub(super) currency: String,
-    pub(super) merchant: String,
-    pub(super) created_ms: i64,
-    pub(super) failure_reason: Option<String>,
 }
 
 /// What the bank says about one card.

@@ -1,11 +1,12 @@
 //! A business "no" of the provider: a stable code, a status, and one sentence.
 
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
-use super::payment::Status;
 use super::store::StoreError;
 
 /// Why a call was refused, in the form in which it is answered (and stored under its idempotency key).
@@ -14,20 +15,22 @@ pub(super) struct Refusal {
     pub(super) http: StatusCode,
     pub(super) code: &'static str,
     message: String,
-    param: Option<&'static str>,
-    status: Option<Status>,
+    /// The field, header or switch that is at fault.
+    param: Option<Cow<'static, str>>,
+    /// The state in which the object is.
+    status: Option<&'static str>,
 }
 
 impl Refusal {
     pub(super) fn invalid(code: &'static str, param: &'static str, message: impl Into<String>) -> Self {
-        Self { http: StatusCode::BAD_REQUEST, code, message: message.into(), param: Some(param), status: None }
+        Self::of(StatusCode::BAD_REQUEST, code, message).with_param(param)
     }
 
     pub(super) fn of(http: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { http, code, message: message.into(), param: None, status: None }
     }
 
-    pub(super) fn conflict(code: &'static str, message: impl Into<String>, status: Option<Status>) -> Self {
+    pub(super) fn conflict(code: &'static str, message: impl Into<String>, status: Option<&'static str>) -> Self {
         Self { status, ..Self::of(StatusCode::CONFLICT, code, message) }
     }
 
@@ -35,13 +38,12 @@ impl Refusal {
         Self::of(StatusCode::NOT_FOUND, "not_found", format!("no such {what}"))
     }
 
-    pub(super) fn with_param(self, param: &'static str) -> Self {
-        Self { param: Some(param), ..self }
+    pub(super) fn with_param(self, param: impl Into<Cow<'static, str>>) -> Self {
+        Self { param: Some(param.into()), ..self }
     }
 
     pub(super) fn body(&self) -> Value {
-        let status = self.status.map(Status::as_str);
-        json!({"error": {"code": self.code, "message": self.message, "param": self.param, "status": status}})
+        json!({"error": {"code": self.code, "message": self.message, "param": self.param, "status": self.status}})
     }
 }
 

@@ -26,14 +26,19 @@ pub(super) const PAYMENTS_BY_REFERENCE: TableDefinition<'_, (&str, &str), ()> =
     TableDefinition::new("payments_by_reference");
 pub(super) const REFUNDS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("refunds");
 pub(super) const REFUNDS_BY_PAYMENT: TableDefinition<'_, (&str, &str), ()> = TableDefinition::new("refunds_by_payment");
+pub(super) const DISPUTES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("disputes");
+pub(super) const DISPUTES_BY_PAYMENT: TableDefinition<'_, (&str, &str), ()> =
+    TableDefinition::new("disputes_by_payment");
 /// Sequence number → event, exactly the bytes that are delivered.
 pub(super) const EVENTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("events");
 /// Sequence number of each event that was not delivered yet → [`super::webhook::Delivery`].
 pub(super) const DELIVERIES: TableDefinition<'_, u64, u8> = TableDefinition::new("deliveries");
 /// (deadline, payment). Entries are left behind when a payment moves on; the sweep looks at the payment.
 pub(super) const DEADLINES: TableDefinition<'_, (i64, &str), ()> = TableDefinition::new("deadlines");
-/// (time, event's sequence number) → one line of the settlement file.
-pub(super) const SETTLEMENT: TableDefinition<'_, (i64, u64), &str> = TableDefinition::new("settlement");
+/// (time, object) → [`super::steps::Step`], what happens to the object by itself then.
+pub(super) const STEPS: TableDefinition<'_, (i64, &str), u8> = TableDefinition::new("steps");
+/// (time, number) → [`super::settlement::Movement`].
+pub(super) const MOVEMENTS: TableDefinition<'_, (i64, u64), &[u8]> = TableDefinition::new("movements");
 /// (day since 1970, key) → the parameters' digest and the answer.
 pub(super) const IDEMPOTENCY: TableDefinition<'_, (i64, &str), &[u8]> = TableDefinition::new("idempotency");
 pub(super) const SETTINGS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("settings");
@@ -73,10 +78,13 @@ pub(super) struct Tables<'txn> {
     pub(super) payments_by_reference: Table<'txn, (&'static str, &'static str), ()>,
     pub(super) refunds: Table<'txn, &'static str, &'static [u8]>,
     pub(super) refunds_by_payment: Table<'txn, (&'static str, &'static str), ()>,
+    pub(super) disputes: Table<'txn, &'static str, &'static [u8]>,
+    pub(super) disputes_by_payment: Table<'txn, (&'static str, &'static str), ()>,
     pub(super) events: Table<'txn, u64, &'static [u8]>,
     pub(super) deliveries: Table<'txn, u64, u8>,
     pub(super) deadlines: Table<'txn, (i64, &'static str), ()>,
-    pub(super) settlement: Table<'txn, (i64, u64), &'static str>,
+    pub(super) steps: Table<'txn, (i64, &'static str), u8>,
+    pub(super) movements: Table<'txn, (i64, u64), &'static [u8]>,
     pub(super) idempotency: Table<'txn, (i64, &'static str), &'static [u8]>,
     pub(super) settings: Table<'txn, &'static str, &'static [u8]>,
     /// Set when an event was written, so that the dispatcher is woken after the commit.
@@ -90,10 +98,13 @@ impl<'txn> Tables<'txn> {
             payments_by_reference: txn.open_table(PAYMENTS_BY_REFERENCE)?,
             refunds: txn.open_table(REFUNDS)?,
             refunds_by_payment: txn.open_table(REFUNDS_BY_PAYMENT)?,
+            disputes: txn.open_table(DISPUTES)?,
+            disputes_by_payment: txn.open_table(DISPUTES_BY_PAYMENT)?,
             events: txn.open_table(EVENTS)?,
             deliveries: txn.open_table(DELIVERIES)?,
             deadlines: txn.open_table(DEADLINES)?,
-            settlement: txn.open_table(SETTLEMENT)?,
+            steps: txn.open_table(STEPS)?,
+            movements: txn.open_table(MOVEMENTS)?,
             idempotency: txn.open_table(IDEMPOTENCY)?,
             settings: txn.open_table(SETTINGS)?,
             emitted: false,

@@ -14,8 +14,8 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until};
 
-use super::control::WebhookMode;
 use super::store::{self, StoreError, Tables};
+use super::switches::{InForce, WebhookMode};
 use super::{Inner, now_ms, signature};
 
 /// Attempts under way at once.
@@ -146,6 +146,8 @@ pub(super) struct Dispatcher {
     attempts: JoinSet<(Parcel, Ended)>,
     /// Sequence numbers under way, which a reload must not read a second time.
     under_way: HashSet<u64>,
+    /// Those of them that a reload found asked for by hand: they are looked at once more when they end.
+    asked_again: HashSet<u64>,
     /// The last row that was read.
     cursor: u64,
     /// Nothing was behind `cursor` at the last look.
@@ -170,6 +172,7 @@ impl Dispatcher {
             window: BTreeMap::new(),
             attempts: JoinSet::new(),
             under_way: HashSet::new(),
+            asked_again: HashSet::new(),
             cursor: 0,
             drained: false,
         })
@@ -227,14 +230,22 @@ impl Dispatcher {
         };
         self.drained = page.len() < PAGE_MAX;
         self.cursor = page.last().map_or(self.cursor, |(seq, ..)| *seq);
-        let switches = self.psp.switches();
+        let InForce { switches, chance } = self.psp.in_force();
         let now = Instant::now();
         for (seq, delivery, body) in page {
-            if delivery == Delivery::Dropped || self.under_way.contains(&seq) {
+            let forced = delivery == Delivery::Forced;
+            if self.under_way.contains(&seq) {
+                // Its attempt may end as dropped and leave the row behind the cursor.
+                if forced {
+                    self.asked_again.insert(seq);
+                }
                 continue;
             }
-            let forced = delivery == Delivery::Forced;
-            let shuffled_ms = if switches.webhook_shuffle { rand::random_range(0..SHUFFLE_SPREAD_MS) } else { 0 };
+            if delivery == Delivery::Dropped {
+                continue;
+            }
+            let spread_ms = if switches.webhook_shuffle { SHUFFLE_SPREAD_MS } else { 1 };
+            let shuffled_ms = chance.below("webhook_shuffle", seq, spread_ms);
             let wait_ms = if forced { 0 } else { switches.webhook_delay_ms + shuffled_ms };
             let due = now + Duration::from_millis(wait_ms);
             self.window.insert((due, seq), Parcel { seq, body, failures: 0, forced });
@@ -265,6 +276,9 @@ impl Dispatcher {
             }
         };
         self.under_way.remove(&parcel.seq);
+        if self.asked_again.remove(&parcel.seq) && !parcel.forced {
+            self.psp.reload.0.store(true, Ordering::Release);
+        }
         if matches!(ended, Ended::Failed) {
             let wait_ms = BACKOFF_FIRST_MS.saturating_mul(1 << parcel.failures.min(16)).min(BACKOFF_MAX_MS);
             parcel.failures += 1;
@@ -275,9 +289,11 @@ impl Dispatcher {
 }
 
 async fn attempt(psp: &Arc<Inner>, client: &reqwest::Client, url: &str, parcel: &Parcel) -> Ended {
-    let switches = psp.switches();
+    let InForce { switches, chance } = psp.in_force();
     let seq = parcel.seq;
-    if switches.webhooks == WebhookMode::Drop && !parcel.forced {
+    let drops =
+        switches.webhooks == WebhookMode::Drop || chance.hits("webhook_drop", seq, switches.webhook_drop_permille);
+    if drops && !parcel.forced {
         let dropped = psp.store.write(move |tables| {
             let due = tables.deliveries.get(seq)?.is_some_and(|row| Delivery::from(row.value()) == Delivery::Due);
             if due {

@@ -14,6 +14,7 @@ mod process;
 pub(crate) mod provider;
 pub(crate) mod shop;
 mod stores;
+pub(crate) mod stripe;
 pub(crate) mod upload;
 
 pub(crate) use fan::Fan;

@@ -11,6 +11,8 @@ fn production(further: &[(&str, &str)]) -> HashMap<String, String> {
         ("STARARENA_PUBLIC_URL", "https://tickets.example.org"),
         ("STARARENA_TOKEN_KEYS", key),
         ("STARARENA_TICKET_KEY", "1111111111111111111111111111111111111111111111111111111111111111"),
+        ("STARARENA_SMTP_URL", "smtps://mail.example.org"),
+        ("STARARENA_MAIL_FROM", "StarArena <tickets@example.org>"),
         // Nobody listens there: what refuses must refuse before it looks for a store.
         ("DATABASE_URL", "postgres://nobody@127.0.0.1:9/none"),
         ("REDIS_URL", "redis://127.0.0.1:9"),
@@ -30,7 +32,7 @@ async fn refusal(further: &[(&str, &str)], args: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn production_refuses_default_secrets_fault_points_and_plain_http() {
+async fn production_refuses_default_secrets_fault_points_plain_http_and_no_mail() {
     for (variable, value) in [
         ("STARARENA_TOKEN_KEYS", ""),
         ("STARARENA_TOKEN_KEYS", "too short"),
@@ -38,6 +40,9 @@ async fn production_refuses_default_secrets_fault_points_and_plain_http() {
         ("STARARENA_FAULT_POINTS", "after-capture"),
         ("STARARENA_PUBLIC_URL", "http://tickets.example.org"),
         ("STARARENA_PUBLIC_URL", ""),
+        ("STARARENA_SMTP_URL", ""),
+        ("STARARENA_MAIL_FROM", ""),
+        ("STARARENA_WEBHOOK_LOOPBACK", "yes"),
     ] {
         let sentence = refusal(&[(variable, value)], &["all"]).await;
         assert!(sentence.contains(variable), "{variable}={value}: {sentence}");

@@ -3,10 +3,10 @@
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::mail;
-use crate::payment::{ProviderError, ProviderPayment, ProviderState};
+use crate::payment::{ProviderPayment, ProviderState};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::orders::{self, OrderRow};
-use crate::postgres::{accounts, refunds};
+use crate::postgres::{accounts, refunds, webhooks};
 use domain::order::{AttemptStatus, OrderEvent, OrderFacts, OrderStatus, transition};
 use domain::{Millis, Money};
 use serde_json::json;
@@ -38,7 +38,7 @@ impl Backend {
             None => return self.attempt_canceled(&order, &attempt).await,
         };
         let moves_money = payment.state != ProviderState::Canceled;
-        if let Some(reason) = self.mismatch(&attempt, &payment).filter(|_| moves_money) {
+        if let Some(reason) = self.mismatch(&attempt, &payment)?.filter(|_| moves_money) {
             return self.set_aside(&order, &attempt, &payment, reason).await;
         }
         match payment.state {
@@ -51,10 +51,11 @@ impl Backend {
 
     /// The payment at the provider; `None` when there is none and there will be none.
     async fn payment_of(&self, order: &OrderRow, attempt: &AttemptRow) -> Result<Option<ProviderPayment>> {
+        let provider = self.provider_named(&attempt.provider)?;
         if let Some(id) = &attempt.provider_ref {
-            return Ok(Some(self.provider.get(id).await?));
+            return Ok(Some(provider.get(id).await?));
         }
-        if let Some(found) = self.provider.find(&attempt.id.to_string()).await? {
+        if let Some(found) = provider.find(&attempt.id.to_string()).await? {
             attempts::set_open(&self.pg, attempt.id, &found.id, &found.hosted_url).await?;
             return Ok(Some(found));
         }
@@ -66,18 +67,20 @@ impl Backend {
         Ok(None)
     }
 
-    fn mismatch(&self, attempt: &AttemptRow, payment: &ProviderPayment) -> Option<&'static str> {
-        if payment.amount_minor != attempt.amount_minor {
+    /// What does not fit between an attempt and its payment.
+    fn mismatch(&self, attempt: &AttemptRow, payment: &ProviderPayment) -> Result<Option<&'static str>> {
+        let merchant = self.provider_named(&attempt.provider)?.merchant();
+        Ok(if payment.amount_minor != attempt.amount_minor {
             Some("another amount")
         } else if payment.currency != attempt.currency {
             Some("another currency")
-        } else if payment.merchant != self.config.psp.merchant {
+        } else if payment.merchant != merchant {
             Some("another merchant")
         } else if payment.reference != attempt.id.to_string() {
             Some("another reference")
         } else {
             None
-        }
+        })
     }
 
     /// Keeps the evidence, once. What was not captured yet is given up when it has had its time.
@@ -92,7 +95,7 @@ impl Backend {
             "attempt": attempt.id, "expected": { "amount": attempt.amount_minor, "currency": attempt.currency },
             "found": { "amount": payment.amount_minor, "currency": payment.currency, "merchant": payment.merchant, "reference": payment.reference },
         });
-        if attempts::quarantine(&self.pg, self.provider.name(), &payment.id, reason, &evidence, self.now()).await? {
+        if attempts::quarantine(&self.pg, &attempt.provider, &payment.id, reason, &evidence, self.now()).await? {
             metrics::counter!("stararena_payments_quarantined_total").increment(1);
             tracing::error!(attempt = %attempt.id, payment = payment.id, reason, "a payment does not fit its attempt and was set aside");
         }
@@ -132,11 +135,12 @@ impl Backend {
         attempt: &AttemptRow,
         payment: &ProviderPayment,
     ) -> Result<()> {
-        match self.provider.cancel(&payment.id, &format!("cancel:{}", attempt.id)).await {
+        let provider = self.provider_named(&attempt.provider)?;
+        match provider.cancel(&payment.id, &format!("cancel:{}", attempt.id)).await {
             Ok(ended) if ended.state == ProviderState::Canceled => self.attempt_canceled(order, attempt).await,
             Ok(ended) if ended.state == ProviderState::Captured => self.captured(attempt).await,
             Ok(_) => Ok(()),
-            Err(ProviderError::Refused { .. }) => match self.provider.get(&payment.id).await?.state {
+            Err(e) if e.is_final() => match provider.get(&payment.id).await?.state {
                 ProviderState::Captured => self.captured(attempt).await,
                 ProviderState::Canceled => self.attempt_canceled(order, attempt).await,
                 ProviderState::Open | ProviderState::Authorized => Ok(()),
@@ -156,14 +160,15 @@ impl Backend {
         if !orders::owns_all_seats(&self.pg, attempt.order).await? {
             return self.cancel_there(order, attempt, payment).await;
         }
+        let provider = self.provider_named(&attempt.provider)?;
         self.fault("before-capture");
-        match self.provider.capture(&payment.id, &format!("cap:{}", attempt.id)).await {
+        match provider.capture(&payment.id, &format!("cap:{}", attempt.id)).await {
             Ok(captured) if captured.state == ProviderState::Captured => {
                 self.fault("after-capture");
                 self.captured(attempt).await
             }
             Ok(_) => Ok(()),
-            Err(ProviderError::Refused { .. }) => match self.provider.get(&payment.id).await?.state {
+            Err(e) if e.is_final() => match provider.get(&payment.id).await?.state {
                 ProviderState::Captured => self.captured(attempt).await,
                 ProviderState::Canceled => self.attempt_canceled(order, attempt).await,
                 ProviderState::Open | ProviderState::Authorized => Ok(()),
@@ -290,32 +295,12 @@ impl Backend {
         Ok(())
     }
 
-    /// Applies one event of the inbox: it only says where to look.
-    pub(crate) async fn apply_event(self: &Arc<Self>, body: &serde_json::Value) -> Result<()> {
-        let object = &body["data"]["object"];
-        if body["type"].as_str().is_some_and(|kind| kind.starts_with("refund.")) {
-            // Refunds are followed by their own schedule, which reads them at the provider.
-            return Ok(());
-        }
-        let reference = object["reference"].as_str().and_then(|text| text.parse().ok()).map(domain::AttemptId);
-        let attempt = match reference {
-            Some(id) => attempts::one(&self.pg, id).await?,
-            None => None,
-        };
-        match attempt {
-            Some(attempt) => self.settle(&attempt).await,
-            // Unknown here: it may be ahead of our own row. It stays in the inbox and is tried again.
-            None => Err(Error::Broken(format!("no attempt is known for {}", object["reference"]))),
-        }
-    }
-
     /// Submits and follows one refund.
     pub(crate) async fn settle_refund(self: &Arc<Self>, row: &refunds::RefundRow) -> Result<()> {
+        let provider = self.provider_named(&row.provider)?;
         let refund = match (&row.provider_ref, &row.payment_ref) {
-            (Some(id), _) => self.provider.get_refund(id).await?,
-            (None, Some(payment)) => {
-                self.provider.refund(payment, row.amount_minor, &format!("refund:{}", row.id)).await?
-            }
+            (Some(id), _) => provider.get_refund(id).await?,
+            (None, Some(payment)) => provider.refund(payment, row.amount_minor, &format!("refund:{}", row.id)).await?,
             (None, None) => return Err(Error::Broken(format!("refund {} has no payment", row.id))),
         };
         refunds::submitted(&self.pg, row.id, &refund.id).await?;
@@ -325,7 +310,7 @@ impl Backend {
         if ended && !succeeded {
             // The money is still ours and must not be: another refund, under its own key, follows.
             let failed = refunds::failed(&mut *tx, row.attempt).await?;
-            let due = now.plus(REFUND_AGAIN_MS << (failed - 1).clamp(0, REFUND_DOUBLINGS_MAX));
+            let due = refund_due(now, failed);
             refunds::reserve_whole(&mut tx, uuid::Uuid::now_v7(), row.attempt, LATE_CAPTURE, now, due).await?;
         }
         if ended && succeeded {
@@ -341,10 +326,16 @@ impl Backend {
             )
             .await?;
             refunds::mark_attempt(&mut *tx, row.attempt).await?;
+            webhooks::tell_refund(&mut *tx, row.id, now).await?;
         }
         tx.commit().await?;
         metrics::counter!("stararena_refunds_total", "outcome" => if succeeded { "succeeded" } else { "failed" })
             .increment(1);
         Ok(())
     }
+}
+
+/// When the next refund follows, after so many that failed.
+pub(super) fn refund_due(now: Millis, failed: i64) -> Millis {
+    now.plus(REFUND_AGAIN_MS << (failed - 1).clamp(0, REFUND_DOUBLINGS_MAX))
 }

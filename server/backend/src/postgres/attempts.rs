@@ -1,8 +1,8 @@
-//! Attempts to pay, the ledger's postings, and the quarantine.
+//! Attempts to pay, whom organizations are paid through, the ledger's postings, and the quarantine.
 
 use super::catalog::currency;
 use domain::order::AttemptStatus;
-use domain::{AttemptId, Currency, Millis, OrderId, PerformanceId};
+use domain::{AttemptId, Currency, Millis, OrderId, OrganizationId, PerformanceId};
 use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, PgExecutor, Row as _};
@@ -14,6 +14,8 @@ pub(crate) struct AttemptRow {
     pub(crate) order: OrderId,
     pub(crate) number: i32,
     pub(crate) status: AttemptStatus,
+    /// The provider that it was made with, whatever its organization has chosen since.
+    pub(crate) provider: String,
     pub(crate) provider_ref: Option<String>,
     pub(crate) pay_url: Option<String>,
     pub(crate) amount_minor: i64,
@@ -32,6 +34,7 @@ fn attempt(row: &PgRow) -> sqlx::Result<AttemptRow> {
             index: "status".to_owned(),
             source: format!("`{text}` is no status of an attempt").into(),
         })?,
+        provider: row.try_get("provider")?,
         provider_ref: row.try_get("provider_ref")?,
         pay_url: row.try_get("pay_url")?,
         amount_minor: row.try_get("amount_minor")?,
@@ -67,7 +70,6 @@ pub(crate) async fn of_order(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::R
 pub(crate) async fn insert(
     db: impl PgExecutor<'_>,
     row: &AttemptRow,
-    provider: &str,
     next_query: Millis,
     now: Millis,
 ) -> sqlx::Result<bool> {
@@ -78,7 +80,7 @@ pub(crate) async fn insert(
     .bind(row.id.0)
     .bind(row.order.0)
     .bind(row.number)
-    .bind(provider)
+    .bind(&row.provider)
     .bind(row.amount_minor)
     .bind(row.currency.code())
     .bind(now.0)
@@ -89,7 +91,7 @@ pub(crate) async fn insert(
     Ok(done.rows_affected() == 1)
 }
 
-/// Notes where the provider keeps this attempt.
+/// Notes where the provider keeps this attempt; `false` when it has ended meanwhile, or is kept elsewhere.
 pub(crate) async fn set_open(
     db: impl PgExecutor<'_>,
     id: AttemptId,
@@ -98,7 +100,7 @@ pub(crate) async fn set_open(
 ) -> sqlx::Result<bool> {
     let done = sqlx::query(
         "update attempts set status = case when status = 'created' then 'open' else status end, provider_ref = $2, pay_url = $3
-         where id = $1 and (provider_ref is null or provider_ref = $2)",
+         where id = $1 and status in ('created', 'open', 'authorized') and (provider_ref is null or provider_ref = $2)",
     )
     .bind(id.0)
     .bind(provider_ref)
@@ -234,5 +236,26 @@ pub(crate) async fn quarantine(
     .bind(now.0)
     .execute(db)
     .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// The provider through which a performance's organization is paid; none where there is no such performance.
+pub(crate) async fn provider_of(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<Option<String>> {
+    sqlx::query_scalar(
+        "select o.provider from performances p join events e on e.id = p.event_id
+         join organizations o on o.id = e.organization_id where p.id = $1",
+    )
+    .bind(id.0)
+    .fetch_optional(db)
+    .await
+}
+
+/// Chooses the provider of an organization; `false` where there is no such organization.
+pub(crate) async fn set_provider(db: impl PgExecutor<'_>, id: OrganizationId, provider: &str) -> sqlx::Result<bool> {
+    let done = sqlx::query("update organizations set provider = $2 where id = $1")
+        .bind(id.0)
+        .bind(provider)
+        .execute(db)
+        .await?;
     Ok(done.rows_affected() == 1)
 }

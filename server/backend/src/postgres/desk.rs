@@ -118,7 +118,8 @@ const OWED: &str = "
             join ledger_entries l on l.source = 'capture:' || a.id and l.account = 'organizer_payable'
         union all
         select l.at_ms, -l.amount_minor from attempt a join refunds r on r.attempt_id = a.id
-            join ledger_entries l on l.source = 'refund:' || r.id and l.account = 'organizer_payable')";
+            join ledger_entries l on l.source in ('refund:' || r.id, 'refund-returned:' || r.id)
+                and l.account = 'organizer_payable')";
 
 /// Captured minus refunded, in all and since an instant, in minor units.
 pub(crate) async fn revenue(db: impl PgExecutor<'_>, id: PerformanceId, since: Millis) -> sqlx::Result<(i64, i64)> {

@@ -1,5 +1,7 @@
 //! What the order writer commits: a folded batch of log entries and the new position, together.
 
+use super::webhooks;
+use crate::webhooks::WebhookEvent;
 use domain::{Millis, PerformanceId};
 use sqlx::{PgConnection, PgExecutor, Row as _};
 use uuid::Uuid;
@@ -62,23 +64,26 @@ pub(crate) struct NewOrders {
     pub(crate) item_seats: Vec<i32>,
 }
 
-/// Closes the pending orders of ended holds and gives their claims up.
-pub(crate) async fn close_ended(db: &mut PgConnection, ended: &[Uuid], now: Millis) -> sqlx::Result<u64> {
+/// Closes the pending orders of ended holds, gives their claims up, and tells the endpoints that want to know.
+pub(crate) async fn close_ended(db: &mut PgConnection, ended: &[Uuid], now: Millis) -> sqlx::Result<()> {
     // Rows in one order everywhere: two transactions over the same orders never deadlock.
-    let done = sqlx::query(
+    let closed: Vec<Uuid> = sqlx::query_scalar(
         "with due as (select id from orders where id = any($1) and status = 'pending_payment' order by id for update),
          closed as (
             update orders o set status = 'closed', version = version + 1, released_ms = $2
             from due where o.id = due.id returning o.id),
          freed as (delete from seat_claims where order_id in (select id from closed))
          insert into order_audit (order_id, event, from_status, to_status, at_ms)
-         select id, 'hold ended', 'pending_payment', 'closed', $2 from closed",
+         select id, 'hold ended', 'pending_payment', 'closed', $2 from closed returning order_id",
     )
     .bind(ended)
     .bind(now.0)
-    .execute(db)
+    .fetch_all(&mut *db)
     .await?;
-    Ok(done.rows_affected())
+    if !closed.is_empty() {
+        webhooks::tell_orders(db, WebhookEvent::OrderClosed, &closed, now).await?;
+    }
+    Ok(())
 }
 
 /// Writes orders with their items and claims. Answers the orders that did not get all their seats:

@@ -1,6 +1,8 @@
 //! Orders: conditional transitions with their audit rows, and what pages show.
 
 use super::catalog::currency;
+use super::webhooks;
+use crate::webhooks::WebhookEvent;
 use domain::order::{OrderEvent, OrderStatus, Transition};
 use domain::{AccountId, Currency, Millis, OrderId, PerformanceId, SeatNo};
 use sqlx::postgres::PgRow;
@@ -55,7 +57,7 @@ pub(crate) async fn one(db: impl PgExecutor<'_>, id: OrderId) -> sqlx::Result<Op
 }
 
 /// Applies a transition to the order as it was read: `false` when it is not like that any more.
-/// Frees the claims where the machine says so, and leaves an audit row.
+/// Frees the claims where the machine says so, leaves an audit row, and tells the endpoints that want to know.
 pub(crate) async fn apply(
     db: &mut PgConnection,
     row: &OrderRow,
@@ -82,9 +84,13 @@ pub(crate) async fn apply(
     .bind(now.0)
     .bind(step.frees_seats)
     .bind(word)
-    .execute(db)
+    .execute(&mut *db)
     .await?;
-    Ok(done.rows_affected() == 1)
+    let moved = done.rows_affected() == 1;
+    if moved && let Some(event) = WebhookEvent::of_order(step.to) {
+        webhooks::tell_orders(db, event, &[row.id.0], now).await?;
+    }
+    Ok(moved)
 }
 
 /// Whether an order is still as it was read; it stays so until this transaction ends.

@@ -306,7 +306,8 @@ pub(crate) struct MailRow {
 pub(crate) async fn mails(db: impl PgExecutor<'_>, keys: &[String]) -> sqlx::Result<Vec<MailRow>> {
     sqlx::query(
         "select o.dedupe, coalesce(o.payload ->> 'to', '') as recipient, coalesce(o.payload ->> 'subject', '') as subject,
-            o.tries, o.created_ms, coalesce(m.sent_ms, o.done_ms) as sent_ms
+            o.tries, o.created_ms,
+            coalesce(m.sent_ms, case when o.outcome is distinct from 'given_up' then o.done_ms end) as sent_ms
          from outbox o left join mailbox m on m.outbox_id = o.id
          where o.kind = 'mail' and o.dedupe = any($1) order by o.id",
     )

@@ -2,7 +2,6 @@
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use crate::mail::{MAIL, Mail};
 use crate::postgres::{attempts, inbox, log, orders, outbox, refunds};
 use crate::redis::ShortAnswer;
 use domain::order::OrderStatus;
@@ -21,8 +20,6 @@ const PROVIDER_CALLS_MAX: usize = 32;
 const ROWS_MAX: i64 = 100;
 /// How often each job looks although nobody poked it.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Longest pause between tries of a side effect.
-const OUTBOX_RETRY_MAX_MS: i64 = 60_000;
 
 /// Starts every job.
 pub(super) fn spawn_all(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, stop: &CancellationToken) {
@@ -40,7 +37,6 @@ pub(super) fn spawn_all(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, stop: &
     job!("take back", query, take_back_step);
     job!("overdue", query, overdue_step);
     job!("refund", query, refund_step);
-    job!("outbox", outbox, outbox_step);
     job!("kept seats", query, kept_step);
     job!("gauges", query, gauges_step);
 }
@@ -84,7 +80,7 @@ async fn inbox_step(backend: &Arc<Backend>) -> Result<bool> {
     let any = !due.is_empty();
     futures::stream::iter(due)
         .for_each_concurrent(PROVIDER_CALLS_MAX, |row| async move {
-            let outcome = backend.apply_event(&row.body).await;
+            let outcome = backend.apply_event(&row).await;
             let noted = match &outcome {
                 Ok(()) => inbox::applied(&backend.pg, &row.provider, &row.event, backend.now()).await,
                 Err(error) => inbox::failed(&backend.pg, &row.provider, &row.event, &error.to_string()).await,
@@ -284,35 +280,6 @@ async fn refund_step(backend: &Arc<Backend>) -> Result<bool> {
     Ok(any)
 }
 
-async fn outbox_step(backend: &Arc<Backend>) -> Result<bool> {
-    let now = backend.now();
-    let mut tx = backend.pg.begin().await?;
-    let due = outbox::due(&mut *tx, now, ROWS_MAX).await?;
-    for row in &due {
-        let outcome = match row.kind.as_str() {
-            MAIL => match serde_json::from_value::<Mail>(row.payload.clone()) {
-                Ok(mail) => backend.mailer.deliver(row.id, mail, now).await,
-                Err(e) => Err(Error::Broken(format!("mail {} can't be read: {e}", row.id))),
-            },
-            other => Err(Error::Broken(format!("`{other}` is no kind of side effect"))),
-        };
-        match outcome {
-            Ok(()) => outbox::done(&mut *tx, row.id, now).await?,
-            Err(error) => {
-                tracing::warn!(
-                    id = row.id,
-                    error = &error as &dyn std::error::Error,
-                    "a side effect failed and is retried"
-                );
-                let pause = (1_000i64 << row.tries.clamp(0, 6)).min(OUTBOX_RETRY_MAX_MS);
-                outbox::retry(&mut *tx, row.id, now.plus(pause)).await?;
-            }
-        }
-    }
-    tx.commit().await?;
-    Ok(!due.is_empty())
-}
-
 /// Kept seats whose time has come, and accessible ones that nobody else can be waiting for.
 async fn kept_step(backend: &Arc<Backend>) -> Result<bool> {
     backend.release_due(ROWS_MAX).await?;
@@ -324,7 +291,8 @@ async fn kept_step(backend: &Arc<Backend>) -> Result<bool> {
 /// Queue lengths that alarms look at.
 #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
 async fn gauges_step(backend: &Arc<Backend>) -> Result<bool> {
-    metrics::gauge!("stararena_outbox_waiting").set(outbox::waiting(&backend.pg).await? as f64);
+    metrics::gauge!("stararena_outbox_waiting").set(outbox::waiting(&backend.pg, "mail").await? as f64);
+    metrics::gauge!("stararena_webhooks_waiting").set(outbox::waiting(&backend.pg, "webhook").await? as f64);
     metrics::gauge!("stararena_inbox_waiting").set(inbox::waiting(&backend.pg).await? as f64);
     metrics::gauge!("stararena_log_entries_set_aside").set(log::set_aside_waiting(&backend.pg).await? as f64);
     Ok(false)

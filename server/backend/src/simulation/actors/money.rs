@@ -20,7 +20,10 @@ pub(crate) async fn open_at_provider(me: &Actor, attempt: AttemptId) -> Reply<Th
             stores.provider.create(attempt, amount, deadline, stores.clock)
         })
         .await?;
-    me.postgres("set open", move |rows| rows.set_open(attempt)).await?;
+    if !me.postgres("set open", move |rows| rows.set_open(attempt)).await? {
+        cancel_at_provider(me, attempt).await?;
+        return Ok(There::Canceled);
+    }
     Ok(state)
 }
 

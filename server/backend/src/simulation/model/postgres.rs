@@ -129,14 +129,14 @@ impl Rows {
         true
     }
 
-    /// Notes that the provider knows the attempt.
-    pub(crate) fn set_open(&mut self, id: AttemptId) {
-        if let Some(attempt) = self.attempts.get_mut(&id) {
-            if attempt.status == AttemptStatus::Created {
-                attempt.status = AttemptStatus::Open;
-            }
-            attempt.known_there = true;
+    /// Notes that the provider knows the attempt; `false` when it has ended meanwhile.
+    pub(crate) fn set_open(&mut self, id: AttemptId) -> bool {
+        let Some(attempt) = self.attempts.get_mut(&id).filter(|attempt| attempt.status.is_open()) else { return false };
+        if attempt.status == AttemptStatus::Created {
+            attempt.status = AttemptStatus::Open;
         }
+        attempt.known_there = true;
+        true
     }
 
     /// The transaction in which an order begins to be paid: whether the attempt may still bring money, and

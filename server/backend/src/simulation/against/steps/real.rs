@@ -179,7 +179,7 @@ impl Both {
             Step::Close(hold) => return sweeper::close_order(&backend, *hold).await.unwrap().to_string(),
             Step::Attempt(hold, attempt, number) => {
                 let row = Self::attempt_row(*hold, *attempt, *number);
-                let done = attempts::insert(&backend.pg, &row, "test", Millis(i64::MAX), Millis(1)).await;
+                let done = attempts::insert(&backend.pg, &row, Millis(i64::MAX), Millis(1)).await;
                 return done.unwrap_or(false).to_string();
             }
             Step::Apply(hold, event, expires) => return self.really_apply(*hold, *event, *expires).await,
@@ -225,6 +225,7 @@ impl Both {
             order,
             number,
             status: AttemptStatus::Created,
+            provider: "test".to_owned(),
             provider_ref: None,
             pay_url: None,
             amount_minor: 100,

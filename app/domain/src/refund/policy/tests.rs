@@ -1,0 +1,205 @@
+//! What fans get by wish, what everybody gets when a performance is cancelled, and that no unit is lost.
+
+use super::*;
+use crate::money::fees::{Bill, FeeSchedule, PricedSeat, TaxMode, TaxRule};
+use crate::refund::RefundStatus;
+use proptest::prelude::*;
+use uuid::Uuid;
+
+const STARTS: Millis = Millis(100 * DAY_MS);
+
+fn rate(basis_points: u32) -> Rate {
+    basis_points.try_into().unwrap()
+}
+
+fn eur() -> Currency {
+    "EUR".parse().unwrap()
+}
+
+fn policy() -> RefundPolicy {
+    RefundPolicy {
+        ends_before_start_ms: Some(2 * DAY_MS),
+        tiers: vec![Tier { days_left: 30, kept: Rate::NONE }, Tier { days_left: 7, kept: rate(2_500) }],
+        returns_service_fee: false,
+        returns_order_fee: true,
+    }
+}
+
+fn bill(prices: &[i64]) -> Bill {
+    let tax = TaxRule { rate: rate(1_900), mode: TaxMode::Inclusive };
+    let fees = FeeSchedule {
+        service_fixed_minor: 150,
+        order_fixed_minor: 99,
+        ticket_tax: tax,
+        service_tax: tax,
+        order_tax: tax,
+        ..FeeSchedule::none(eur())
+    };
+    let seat = |(seat_no, minor): (u32, &i64)| PricedSeat { seat: SeatNo(seat_no), price: Money::new(*minor, eur()) };
+    fees.bill(&(0..).zip(prices).map(seat).collect::<Vec<_>>()).unwrap()
+}
+
+fn order(prices: &[i64]) -> RefundableOrder {
+    let bill = bill(prices);
+    let line = |line: &Line| OrderLine { line: *line, returned_minor: 0, given_back: false };
+    RefundableOrder {
+        order: OrderId(Uuid::from_u128(1)),
+        currency: bill.currency(),
+        lines: bill.lines().iter().map(line).collect(),
+        balance: RefundBalance { captured_minor: bill.totals().gross_minor, ..RefundBalance::default() },
+    }
+}
+
+fn terms(cause: Cause, policy: &RefundPolicy, days_left: i64) -> Terms<'_> {
+    Terms { cause, policy, now: STARTS.plus(-days_left * DAY_MS), starts: STARTS }
+}
+
+fn seats(seats: &[u32]) -> Scope {
+    Scope::Seats(seats.iter().copied().map(SeatNo).collect())
+}
+
+/// Kind, seat and gross of each part.
+fn told(quote: &Quote) -> Vec<(LineKind, Option<u32>, i64)> {
+    quote.parts.iter().map(|part| (part.kind, part.seat.map(|seat| seat.0), part.amounts.gross_minor)).collect()
+}
+
+/// Books a quote as reserved or done.
+fn apply(order: &mut RefundableOrder, quote: &Quote) {
+    for part in &quote.parts {
+        let line = order.lines.iter_mut().find(|l| (l.line.kind, l.line.seat) == (part.kind, part.seat)).unwrap();
+        line.returned_minor += part.amounts.gross_minor;
+    }
+    for line in &mut order.lines {
+        line.given_back |= line.line.seat.is_some_and(|seat| quote.seats.contains(&seat));
+    }
+    order.balance = order.balance.reserve(quote.totals.gross_minor).unwrap();
+}
+
+#[test]
+fn the_days_that_are_left_decide_what_is_kept() {
+    let policy = policy();
+    for (days_left, kept) in [(60, 0), (30, 0), (29, 2_500), (7, 2_500), (6, 10_000), (3, 10_000)] {
+        let terms = terms(Cause::Wish, &policy, days_left);
+        assert_eq!(policy.kept(terms.now, STARTS), Ok(rate(kept)), "{days_left} days");
+    }
+    let last = STARTS.plus(-2 * DAY_MS);
+    assert!(policy.kept(last.plus(-1), STARTS).is_ok());
+    assert_eq!(policy.kept(last, STARTS).unwrap_err().code, Code::WrongState);
+    let never = RefundPolicy::default();
+    assert_eq!(never.kept(Millis(0), STARTS).unwrap_err().code, Code::WrongState);
+    let simple = RefundPolicy { ends_before_start_ms: Some(0), ..never };
+    assert_eq!(simple.kept(STARTS.plus(-1), STARTS), Ok(Rate::NONE));
+}
+
+#[test]
+fn a_policy_that_turns_back_is_refused_by_its_field() {
+    assert!(policy().check().is_ok());
+    let tier = |days_left, kept| Tier { days_left, kept: rate(kept) };
+    for (tiers, word) in [
+        (vec![tier(7, 0), tier(7, 10)], "most days"),
+        (vec![tier(7, 0), tier(9, 10)], "most days"),
+        (vec![tier(9, 10), tier(7, 0)], "not less"),
+        ((0..13).map(|day| tier(20 - day, 0)).collect(), "at most 12"),
+    ] {
+        let refusal = RefundPolicy { tiers, ..policy() }.check().unwrap_err();
+        assert!(refusal.message.starts_with("tiers: ") && refusal.message.contains(word), "{}", refusal.message);
+    }
+    let refusal = RefundPolicy { ends_before_start_ms: Some(-1), ..policy() }.check().unwrap_err();
+    assert!(refusal.message.starts_with("ends_before_start_ms: "));
+}
+
+#[test]
+fn by_wish_a_seat_brings_its_price_less_what_is_kept_and_the_last_one_the_orders_fee() {
+    let (mut order, policy) = (order(&[4_999, 1_000]), policy());
+    let first = quote(&order, &seats(&[0]), terms(Cause::Wish, &policy, 10)).unwrap();
+    // A quarter of 4999 is 1249.75, kept as 1250.
+    assert_eq!(told(&first), [(LineKind::Ticket, Some(0), 3_749)]);
+    assert_eq!((first.seats.as_slice(), first.total().minor), (&[SeatNo(0)][..], 3_749));
+    apply(&mut order, &first);
+    let again = quote(&order, &seats(&[1, 0]), terms(Cause::Wish, &policy, 10)).unwrap_err();
+    assert_eq!((again.code, again.seats), (Code::WrongState, vec![SeatNo(0)]));
+    let second = quote(&order, &Scope::Order, terms(Cause::Wish, &policy, 40)).unwrap();
+    assert_eq!(told(&second), [(LineKind::Ticket, Some(1), 1_000), (LineKind::OrderFee, None, 99)]);
+    apply(&mut order, &second);
+    let nothing = quote(&order, &Scope::Order, terms(Cause::Wish, &policy, 40)).unwrap_err();
+    assert_eq!(nothing.code, Code::WrongState);
+    // What was kept comes back when there is no performance.
+    let rest = quote(&order, &Scope::Order, terms(Cause::Cancelled, &policy, 1)).unwrap();
+    assert_eq!(
+        told(&rest),
+        [
+            (LineKind::Ticket, Some(0), 1_250),
+            (LineKind::ServiceFee, Some(0), 150),
+            (LineKind::ServiceFee, Some(1), 150)
+        ]
+    );
+    apply(&mut order, &rest);
+    assert_eq!(order.balance.left_minor(), 0);
+}
+
+#[test]
+fn never_more_than_is_left_of_the_payment() {
+    let (mut order, policy) = (order(&[1_000, 1_000]), policy());
+    order.balance.done_minor = order.balance.captured_minor - 1_001;
+    let cut = quote(&order, &Scope::Order, terms(Cause::Goodwill, &policy, 1)).unwrap();
+    assert_eq!(cut.totals.gross_minor, 1_001);
+    order.balance.done_minor = order.balance.captured_minor;
+    let nothing = quote(&order, &Scope::Order, terms(Cause::Cancelled, &policy, 1)).unwrap_err();
+    assert_eq!(nothing.code, Code::WrongState);
+}
+
+#[test]
+fn seats_of_others_and_no_seats_are_refused() {
+    let (order, policy) = (order(&[1_000]), policy());
+    let other = quote(&order, &seats(&[0, 7]), terms(Cause::Goodwill, &policy, 1)).unwrap_err();
+    assert_eq!((other.code, other.seats), (Code::UnknownSeat, vec![SeatNo(7)]));
+    let none = quote(&order, &seats(&[]), terms(Cause::Goodwill, &policy, 1)).unwrap_err();
+    assert_eq!(none.code, Code::InvalidInput);
+    let late = quote(&order, &seats(&[0]), terms(Cause::Wish, &policy, 1)).unwrap_err();
+    assert_eq!(late.code, Code::WrongState);
+}
+
+#[test]
+fn a_performance_is_given_back_order_by_order() {
+    let policy = policy();
+    let mut gone = order(&[500]);
+    gone.order = OrderId(Uuid::from_u128(2));
+    gone.balance = RefundBalance::of(gone.balance.captured_minor, 0, [(RefundStatus::Succeeded, 749)]).unwrap();
+    let free = order(&[0]);
+    let quotes = quote_all(&[order(&[500, 700]), gone, free], terms(Cause::Cancelled, &policy, 1));
+    let outcomes: Vec<bool> = quotes.iter().map(|(_, quote)| quote.is_ok()).collect();
+    assert_eq!(outcomes, [true, false, false]);
+    let sums = sums(quotes.iter().filter_map(|(_, quote)| quote.as_ref().ok())).unwrap();
+    assert_eq!(sums[&eur()].gross_minor, 500 + 700 + 2 * 150 + 99);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    /// Any wishes, then a cancelled performance: each step stays within what is left, and in the end
+    /// exactly what was paid came back, net and tax to the minor unit.
+    #[test]
+    fn after_everything_came_back_nothing_is_left(
+        prices in prop::collection::vec(1..100_000_i64, 1..6),
+        wishes in prop::collection::vec((prop::collection::vec(0..6_u32, 1..4), 0..60_i64), 0..6),
+        returns in any::<(bool, bool)>(),
+    ) {
+        let policy = RefundPolicy { returns_service_fee: returns.0, returns_order_fee: returns.1, ..policy() };
+        let (mut order, paid) = (order(&prices), bill(&prices).totals());
+        let mut back = Amounts::default();
+        for (chosen, days_left) in wishes {
+            let Ok(quote) = quote(&order, &seats(&chosen), terms(Cause::Wish, &policy, days_left)) else { continue };
+            prop_assert!(quote.totals.gross_minor <= order.balance.left_minor());
+            prop_assert!(quote.parts.iter().all(|part| part.amounts.adds_up()));
+            back = back.checked_add(quote.totals).unwrap();
+            apply(&mut order, &quote);
+        }
+        if let Ok(rest) = quote(&order, &Scope::Order, terms(Cause::Cancelled, &policy, 0)) {
+            back = back.checked_add(rest.totals).unwrap();
+            apply(&mut order, &rest);
+        }
+        prop_assert_eq!(back, paid);
+        prop_assert_eq!(order.balance.left_minor(), 0);
+        prop_assert!(order.lines.iter().all(|line| line.left_minor() == 0));
+    }
+}

@@ -1,0 +1,210 @@
+//! What each mail says, in both languages.
+
+use super::Mail;
+use super::layout::{Block, compose};
+use domain::account::Role;
+
+/// A paragraph.
+fn text(words: impl Into<String>) -> Block {
+    Block::Text(words.into())
+}
+
+fn link(label: &'static str, url: &str) -> Block {
+    Block::Link { label, url: url.to_owned() }
+}
+
+/// The mail with the link that confirms an address.
+pub(crate) fn confirmation(to: &str, url: &str, lang: &str) -> Mail {
+    let (subject, blocks) = if lang == "zh" {
+        (
+            "请确认您的邮箱",
+            [
+                text("您好！"),
+                text("请打开下面的链接确认邮箱，然后就可以参加排队："),
+                link("确认邮箱", url),
+                text("链接 24 小时内有效。如果不是您本人注册，请忽略此邮件。"),
+            ],
+        )
+    } else {
+        (
+            "Confirm your e-mail address",
+            [
+                text("Hello,"),
+                text("open this link to confirm your address; after that you can take a place in a queue:"),
+                link("Confirm the address", url),
+                text("It works for 24 hours. If you did not sign up, ignore this mail."),
+            ],
+        )
+    };
+    compose(to, subject.to_owned(), lang, &blocks)
+}
+
+/// The mail that says that tickets are ready.
+pub(crate) fn tickets_ready(to: &str, (event, evening): (&str, &str), seats: &[String], url: &str, lang: &str) -> Mail {
+    let list = std::iter::once(evening.to_owned()).chain(seats.iter().cloned()).collect();
+    let (subject, blocks) = if lang == "zh" {
+        (
+            format!("您的门票：{event}"),
+            [text("付款成功，门票已出："), Block::Lines(list), text("查看门票："), link("查看门票", url)],
+        )
+    } else {
+        (
+            format!("Your tickets: {event}"),
+            [
+                text("Your payment arrived and your tickets are ready:"),
+                Block::Lines(list),
+                text("See them here:"),
+                link("See the tickets", url),
+            ],
+        )
+    };
+    compose(to, subject, lang, &blocks)
+}
+
+/// The mail that says that sold seats read differently: each so far, and from now on.
+pub(crate) fn seats_renamed(to: &str, event: &str, seats: &[(String, String)], url: &str, lang: &str) -> Mail {
+    let list = seats.iter().map(|(before, after)| format!("{before}  →  {after}")).collect();
+    let (subject, blocks) = if lang == "zh" {
+        (
+            format!("座位名称变更：{event}"),
+            [
+                text("主办方更新了座位图。您的座位没有变，只是名称不同了："),
+                Block::Lines(list),
+                text("您的门票继续有效："),
+                link("查看门票", url),
+            ],
+        )
+    } else {
+        (
+            format!("Your seats have new names: {event}"),
+            [
+                text("The organizer has changed the seat map. Your seats are the same, only their names changed:"),
+                Block::Lines(list),
+                text("Your tickets stay valid:"),
+                link("See the tickets", url),
+            ],
+        )
+    };
+    compose(to, subject, lang, &blocks)
+}
+
+/// The mail that says that money goes back.
+pub(crate) fn refunded(to: &str, event: &str, amount: &str, lang: &str) -> Mail {
+    let (subject, words) = if lang == "zh" {
+        (format!("退款：{event}"), format!("您的付款到达时座位已经释放。{amount} 将全额退回。"))
+    } else {
+        (
+            format!("Refund: {event}"),
+            format!("Your payment arrived after your seats had gone back. {amount} is returned to you in full."),
+        )
+    };
+    compose(to, subject, lang, &[text(words)])
+}
+
+/// The mail that invites to an organization.
+pub(crate) fn invitation(to: &str, organization: &str, role: Role, url: &str, lang: &str) -> Mail {
+    let role = role_name(role, lang);
+    let (subject, blocks) = if lang == "zh" {
+        (
+            format!("邀请您加入 {organization}"),
+            [
+                text("您好！"),
+                text(format!("{organization} 邀请您以“{role}”的身份加入其 StarArena 后台。")),
+                text("请用此邮箱登录，然后打开下面的链接接受邀请："),
+                link("接受邀请", url),
+                text("链接 7 天内有效。如果您不了解此事，请忽略此邮件。"),
+            ],
+        )
+    } else {
+        (
+            format!("Invitation to {organization}"),
+            [
+                text("Hello,"),
+                text(format!("{organization} invites you to its organizer pages on StarArena as {role}.")),
+                text("Sign in with this address, then open the link to accept:"),
+                link("Accept the invitation", url),
+                text("It works for 7 days. If this means nothing to you, ignore this mail."),
+            ],
+        )
+    };
+    compose(to, subject, lang, &blocks)
+}
+
+/// The mail to owners that says that events are not sent to an address any more. `reason` is the answer of
+/// their own system, in no language.
+pub(crate) fn webhook_disabled(to: &str, organization: &str, endpoint: &str, reason: &str, lang: &str) -> Mail {
+    let (subject, blocks) = if lang == "zh" {
+        (
+            format!("事件推送已停用：{organization}"),
+            [
+                text("以下地址长时间无法接收事件，推送已停用："),
+                Block::Lines(vec![endpoint.to_owned(), reason.to_owned()]),
+                text("没有送达的事件会保留 30 天。修复之后请联系系统管理员重新启用，并补发这些事件。"),
+            ],
+        )
+    } else {
+        (
+            format!("Events are not sent any more: {organization}"),
+            [
+                text("Your system did not take our events for a long time, so that we stopped sending them to it:"),
+                Block::Lines(vec![endpoint.to_owned(), reason.to_owned()]),
+                text(
+                    "What was not delivered is kept for 30 days. Once your system works again, ask whoever runs \
+                     this installation to enable the address and to send the missing events.",
+                ),
+            ],
+        )
+    };
+    compose(to, subject, lang, &blocks)
+}
+
+fn role_name(role: Role, lang: &str) -> &'static str {
+    match (role, lang) {
+        (Role::Owner, "zh") => "所有者",
+        (Role::Operator, "zh") => "运营",
+        (Role::Finance, "zh") => "财务",
+        (Role::Risk, "zh") => "风控",
+        (Role::Door, "zh") => "检票",
+        (role, _) => role.as_str(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const URL: &str = "https://t.example.org/somewhere";
+
+    fn all(lang: &str) -> Vec<Mail> {
+        let seats = ["Stalls, row 1, seat 2".to_owned()];
+        let renamed = [("Row 1".to_owned(), "Row A".to_owned())];
+        vec![
+            confirmation("ana@example.org", URL, lang),
+            tickets_ready("ana@example.org", ("Evening", "2026-10-25 20:00"), &seats, URL, lang),
+            seats_renamed("ana@example.org", "Evening", &renamed, URL, lang),
+            refunded("ana@example.org", "Evening", "12.00 EUR", lang),
+            invitation("ana@example.org", "City Hall", Role::Door, URL, lang),
+            webhook_disabled("ana@example.org", "City Hall", "https://hooks.example.org/1", "status 500", lang),
+        ]
+    }
+
+    #[test]
+    fn every_mail_has_both_forms_in_both_languages() {
+        for (english, chinese) in all("en").into_iter().zip(all("zh")) {
+            assert_ne!(english.subject, chinese.subject);
+            for mail in [english, chinese] {
+                let html = mail.html.unwrap();
+                assert!(mail.body.ends_with('\n') && !mail.subject.contains('\n'), "{}", mail.subject);
+                for line in mail.body.lines().filter(|line| !line.is_empty() && !line.contains(['"', '\''])) {
+                    assert!(html.contains(line), "`{line}` is missing in {html}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_confirmation_carries_its_link_on_a_line_of_its_own() {
+        let mail = confirmation("ana@example.org", URL, "en");
+        assert!(mail.body.lines().any(|line| line == URL), "{}", mail.body);
+    }
+}
