@@ -8,3 +8,9 @@ alter table organizations
 
 -- A provider's word about a refund finds its row by the provider's own id.
 create index refunds_reference on refunds (provider_ref) where provider_ref is not null;
+
+-- The attempt that an event speaks of: Stripe has our name for it among its metadata.
+drop index payment_inbox_attempt;
+create index payment_inbox_attempt on payment_inbox (
+    (left(coalesce(body #>> '{data,object,payment_reference}', body #>> '{data,object,reference}',
+                   body #>> '{data,object,metadata,stararena_attempt}'), 36)));

@@ -168,8 +168,10 @@ pub(crate) async fn webhooks(db: impl PgExecutor<'_>, attempts: &[String], most:
     // The first condition is the index's own; the second takes out what only begins like an id.
     sqlx::query(
         "select * from payment_inbox
-         where left(coalesce(body #>> '{data,object,payment_reference}', body #>> '{data,object,reference}'), 36) = any($1)
-            and coalesce(body #>> '{data,object,payment_reference}', body #>> '{data,object,reference}') = any($1)
+         where left(coalesce(body #>> '{data,object,payment_reference}', body #>> '{data,object,reference}',
+                             body #>> '{data,object,metadata,stararena_attempt}'), 36) = any($1)
+            and coalesce(body #>> '{data,object,payment_reference}', body #>> '{data,object,reference}',
+                         body #>> '{data,object,metadata,stararena_attempt}') = any($1)
          order by received_ms, event_id limit $2",
     )
     .bind(attempts)

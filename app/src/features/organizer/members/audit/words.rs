@@ -45,6 +45,11 @@ pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) ->
         "allocation.soldout" => td_string!(lang, organizer.did_allocation_soldout),
         "allocation.code" => td_string!(lang, organizer.did_allocation_code),
         "allocation.revoke" => td_string!(lang, organizer.did_allocation_revoke),
+        "webhook.add" => td_string!(lang, organizer.did_webhook_add),
+        "webhook.remove" => td_string!(lang, organizer.did_webhook_remove),
+        "webhook.enable" => td_string!(lang, organizer.did_webhook_enable),
+        "webhook.rotate" => td_string!(lang, organizer.did_webhook_rotate),
+        "webhook.redeliver" => td_string!(lang, organizer.did_webhook_redeliver),
         "allocation.grant" => td_string!(lang, organizer.did_allocation_grant),
         _ => return None,
     })
