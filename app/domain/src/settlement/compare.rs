@@ -276,7 +276,7 @@ impl<'a> Match<'a> {
             let without = order.seats.difference(&order.tickets).next().is_some();
             let beyond = order.tickets.difference(&order.seats).next().is_some();
             let overdue = order.paid.is_some_and(|at| at.plus(ISSUE_GRACE_MS) <= day.as_of);
-            let (kind, how) = if beyond || (!order.tickets.is_empty() && !(paid && has_money)) {
+            let (kind, how) = if beyond || !(order.tickets.is_empty() || paid && has_money) {
                 (Kind::IssuedNotPaid, (Owner::Operator, Repair::AskStaff))
             } else if paid && !has_money {
                 (Kind::RecordedNotCaptured, (Owner::Finance, Repair::AskStaff))
