@@ -59,8 +59,8 @@ mod asking {
     }
 
     fn anew<T: 'static>() -> Asking<T> {
-        // This clock begins with the page.
-        if browser::monotonic_ms() > AGE_MIN_MS {
+        // This clock begins with the page. Without a network the browser's own page of errors would take its place.
+        if browser::monotonic_ms() > AGE_MIN_MS && browser::has_network() {
             browser::load_anew();
         }
         Box::pin(std::future::pending())

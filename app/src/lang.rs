@@ -14,6 +14,10 @@ struct PageLang(Locale);
 /// Decides the language, for all views below. The translations' own context follows changes of the language
 /// while a page lives, which none of ours does, and brings a parser of locales into the browser.
 pub(crate) fn provide() -> Locale {
+    // The document decides before the views inside it do.
+    if let Some(PageLang(lang)) = use_context() {
+        return lang;
+    }
     let lang = of_page();
     provide_context(PageLang(lang));
     lang
