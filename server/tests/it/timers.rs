@@ -24,15 +24,20 @@ async fn score(arena: &Arena, set: &str, member: &str) -> Option<i64> {
     score.map(|score| format!("{score:.0}").parse().unwrap())
 }
 
-/// When a hold ends, by its own record: whatever state it is in.
-async fn end_of(arena: &Arena, order: OrderId) -> i64 {
+/// A hold's own record.
+async fn record_of(arena: &Arena, order: OrderId) -> serde_json::Value {
     let raw: String = redis::cmd("HGET")
         .arg(key(arena, "holds"))
         .arg(order.simple())
         .query_async(&mut arena.redis().await)
         .await
         .unwrap();
-    serde_json::from_str::<serde_json::Value>(&raw).unwrap()["x"].as_i64().unwrap()
+    serde_json::from_str(&raw).unwrap()
+}
+
+/// When a hold ends, by its own record: whatever state it is in.
+async fn end_of(arena: &Arena, order: OrderId) -> i64 {
+    record_of(arena, order).await["x"].as_i64().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -248,6 +253,26 @@ async fn with_the_workers_stopped_a_set_across_two_expired_holds_ends_both_whole
     for held in [&one, &two] {
         arena.await_status(held.order, "closed").await;
     }
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_hold_that_is_being_closed_gives_way_at_the_first_try() {
+    let arena = Arena::bare(Setup { hold_ttl_ms: 2_500, ..Setup::default() }).await;
+    let fans = arena.inside(2).await;
+    let [first, second] = fans.as_slice() else { panic!("two fans") };
+    let one = arena.take(first, &[10, 11], "one").await.unwrap();
+    arena.await_status(one.order, "pending_payment").await;
+    // The sweeper gets as far as the order's row, which somebody else has: the hold stays between its states.
+    let mut busy = arena.pg.begin().await.unwrap();
+    sqlx::query("select 1 from orders where id = $1 for update").bind(one.order.0).execute(&mut *busy).await.unwrap();
+    eventually!(SOON, "the hold is closing", record_of(&arena, one.order).await["st"] == "closing");
+    let two = arena.take(second, &[11], "two").await.expect("an expired seat is free at the first try");
+    assert_eq!(two.seats, seats(&[11]));
+    assert_eq!(arena.seat(10).await, SeatState::Available as u8, "the hold that gave way went as a whole");
+    busy.rollback().await.unwrap();
+    arena.await_status(one.order, "closed").await;
+    arena.await_status(two.order, "pending_payment").await;
     arena.finish().await;
 }
 

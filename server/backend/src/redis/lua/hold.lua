@@ -42,6 +42,12 @@ if not visit or tonumber(visit) <= now or redis.call('HGET', ENTERED, account) ~
   return { 'pass_required' }
 end
 
+-- A hold whose time is over gives way to the next fan at once, whether or not the sweeper has met it: one
+-- that is closing can't be paid any more, and the writer closes its order by the entry of this script.
+local function has_run_out(rec)
+  return (rec.st == 'held' or rec.st == 'closing') and rec.x <= now
+end
+
 -- Holds that this one ends, each once, in the order in which they were met.
 local ends, ended = {}, {}
 local function to_end(hold, rec)
@@ -54,7 +60,7 @@ end
 local count, open = held_by(account)
 if open ~= '' then
   local rec = hold_of(open)
-  if rec and rec.st == 'held' and rec.x <= now then
+  if rec and has_run_out(rec) then
     to_end(open, rec)
     count = count - rec.n
   elseif rec then
@@ -91,7 +97,7 @@ for seat in string.gmatch(csv, '%d+') do
     elseif state == 1 then
       local owner = redis.call('HGET', OWNER, seat)
       local rec = owner and (ended[owner] or hold_of(owner))
-      if rec and rec.st == 'held' and rec.x <= now then
+      if rec and has_run_out(rec) then
         to_end(owner, rec)
       else
         taken[#taken + 1] = seat
@@ -146,12 +152,12 @@ local function draw(ranges, start, most)
   return found
 end
 
--- Places of holds that have run out and that nobody swept yet.
+-- Places of holds that have run out and have not ended yet.
 local function draw_expired(ranges, most)
   local found = 0
   for _, hold in ipairs(redis.call('ZRANGEBYSCORE', EXPIRY, '-inf', now, 'LIMIT', 0, 200)) do
     local rec = ended[hold] or hold_of(hold)
-    if found < most and rec and rec.st == 'held' then
+    if found < most and rec and has_run_out(rec) then
       for seat in string.gmatch(rec.s, '%d+') do
         local no = tonumber(seat)
         for _, range in ipairs(ranges) do

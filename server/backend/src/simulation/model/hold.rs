@@ -99,7 +99,7 @@ impl Hot {
     fn has_run_out(&self, hold: &OrderId, now: i64) -> bool {
         let state = self.state.holds.get(hold).map(|record| (record.state, record.expires));
         match state {
-            Some((HoldState::Held, expires)) => expires <= now,
+            Some((HoldState::Held | HoldState::Closing, expires)) => expires <= now,
             Some((HoldState::Paying, _)) => self.wrong == Some(Wrong::TakeOverOfPaying),
             _ => false,
         }
@@ -145,9 +145,7 @@ impl Hot {
                 left -= 1;
             }
             for hold in self.run_out(now, EXPIRED_MAX) {
-                let Some(record) = self.state.holds.get(&hold).filter(|record| record.state == HoldState::Held) else {
-                    continue;
-                };
+                let Some(record) = self.state.holds.get(&hold).filter(|_| self.has_run_out(&hold, now)) else { continue };
                 for seat in &record.seats {
                     let within = area.ranges.iter().any(|(first, last)| (first..=last).contains(&seat));
                     let byte = SeatByte(self.state.seats[*seat as usize]);
