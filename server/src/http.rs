@@ -7,6 +7,7 @@ mod listen;
 mod maps;
 mod plain;
 mod socket;
+mod status;
 mod uploads;
 
 pub use listen::serve;
@@ -55,7 +56,7 @@ impl FromRef<State> for LeptosOptions {
 }
 
 /// All routes behind the edge.
-pub fn router(state: State) -> Router {
+fn router(state: State) -> Router {
     let options = state.leptos.clone();
     let backend = Arc::clone(&state.backend);
     let door = state.door.clone();

@@ -129,7 +129,6 @@ async fn work(
     match listener {
         Some(listener) => {
             let address = listener.local_addr()?;
-            let sockets = http::Sockets::new(backend.config().live);
             let leptos = site_options()?;
             let state = http::State {
                 backend: Arc::clone(&backend),
@@ -137,11 +136,11 @@ async fn work(
                 leptos,
                 metrics,
                 trusted_proxies: Arc::new(listen.trusted_proxies.clone()),
-                sockets: Arc::clone(&sockets),
-                stop: stop.clone(),
+                sockets: http::Sockets::new(backend.config().live),
+                stop,
             };
             announce(&format!("listening on http://{address}"), &backend, demo.as_ref())?;
-            http::serve(listener, http::router(state), &sockets, backend.load(), stop).await?;
+            http::serve(listener, state).await?;
         }
         None => {
             announce("working", &backend, demo.as_ref())?;

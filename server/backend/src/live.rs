@@ -77,6 +77,11 @@ impl Backend {
         Ok(self.hub(id).await?.status())
     }
 
+    /// [`Backend::queue_status_text`] of a performance that this process follows already; none of any other.
+    pub fn queue_status_at_hand(&self, id: PerformanceId) -> Option<Arc<StatusText>> {
+        self.live.status(id)
+    }
+
     /// Waits until the seats of a sale are in place, as far as `bound` allows; whether they are.
     ///
     /// # Errors

@@ -1,50 +1,28 @@
-//! The routes that a whole crowd calls: the polled status, and the join. They bypass the edge around the pages,
-//! whose work for each request (a span, a page's nonce, policies for documents) is more than their own, and
-//! check by themselves what the edge checks: where an unsafe request comes from, its size, its session.
+//! The routes that a whole crowd calls: the polled status (`status.rs`), and the join. They bypass the edge around
+//! the pages, whose work for each request (a span, a page's nonce, policies for documents) is more than their own,
+//! and check by themselves what the edge checks: where an unsafe request comes from, its size, its session.
 
 use super::errors::{answer, failed, refuse};
-use super::{State, edge};
+use super::{State, edge, status};
 use app::context::{SESSION_COOKIE, place_header, queue_cookie, session_header};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State as Extract};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use axum::routing::{get, post};
 use domain::queue::Joined;
 use domain::{Code, PerformanceId, Refusal};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, header};
 use metrics::Counter;
 use std::sync::LazyLock;
 
-static STATUS_REQUESTS: LazyLock<Counter> = LazyLock::new(|| metrics::counter!("stararena_status_requests_total"));
 static JOIN_REQUESTS: LazyLock<Counter> = LazyLock::new(|| metrics::counter!("stararena_join_requests_total"));
 
 /// The routes, to be added behind the edge.
 pub(super) fn routes() -> Router<State> {
     Router::new()
-        .route("/api/performances/{id}/queue/status", get(status))
+        .route("/api/performances/{id}/queue/status", get(status::status))
         .route("/api/performances/{id}/queue/join", post(join))
-}
-
-/// The polled object: the same for everybody, kept by caches for a second.
-async fn status(Extract(state): Extract<State>, Path(id): Path<String>, headers: HeaderMap) -> Response {
-    STATUS_REQUESTS.increment(1);
-    let Ok(id) = id.parse::<PerformanceId>() else { return refuse(Code::NotFound, "there is no such performance") };
-    let text = match state.backend.queue_status_text(id).await {
-        Ok(text) => text,
-        Err(error) => return failed(&error),
-    };
-    let same = headers.get(header::IF_NONE_MATCH).is_some_and(|value| value.as_bytes() == text.etag.as_bytes());
-    let mut response =
-        if same { StatusCode::NOT_MODIFIED.into_response() } else { Response::new(Body::from(text.json.clone())) };
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("public, max-age=1"));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    if let Ok(etag) = HeaderValue::from_str(&text.etag) {
-        headers.insert(header::ETAG, etag);
-    }
-    response
 }
 
 /// Takes a place, or finds the one that the account has. The ticket comes as JSON and as a cookie.

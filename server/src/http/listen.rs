@@ -1,22 +1,26 @@
 //! The accept loop: what the framework's own one leaves out — a time-out for slow headers, no
 //! delay for small packets, a cap on connections, and an end with a deadline.
 
-use super::Sockets;
+use super::{State, router, status};
 use axum::Router;
+use axum::body::Body;
 use axum::extract::ConnectInfo;
-use backend::Load;
+use backend::Backend;
+use bytes::Bytes;
+use futures::future::{BoxFuture, Either as EitherFuture, Ready, ready};
+use http_body_util::{Either, Full};
+use hyper::body::Incoming;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use socket2::SockRef;
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower::{Layer as _, util::MapRequestLayer};
+use tower::ServiceExt as _;
 
 /// Connections of one process; more are told to come again.
 const CONNECTIONS_MAX: usize = 30_000;
@@ -37,17 +41,42 @@ const UNSENT_MAX_BYTES: u32 = 32 * 1024;
 /// How long requests and sockets under way may take once the process winds down.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(8);
 
-/// Serves until `stop`, then lets requests under way finish and sockets close, within a bound.
+/// What one connection's requests meet first: polls of the status are answered here where that needs no waiting,
+/// everything else goes to the router.
+struct Entrance {
+    backend: Arc<Backend>,
+    router: Router,
+    peer: SocketAddr,
+}
+
+/// An answer made here, or the router's.
+type Answer = Result<http::Response<Either<Full<Bytes>, Body>>, Infallible>;
+
+impl hyper::service::Service<http::Request<Incoming>> for Entrance {
+    type Response = http::Response<Either<Full<Bytes>, Body>>;
+    type Error = Infallible;
+    type Future = EitherFuture<Ready<Answer>, BoxFuture<'static, Answer>>;
+
+    fn call(&self, mut request: http::Request<Incoming>) -> Self::Future {
+        if let Some(response) = status::at_hand(&self.backend, &request) {
+            return EitherFuture::Left(ready(Ok(response.map(Either::Left))));
+        }
+        request.extensions_mut().insert(ConnectInfo::<SocketAddr>(self.peer));
+        let answer = self.router.clone().oneshot(request);
+        EitherFuture::Right(Box::pin(async move {
+            answer.await.map(|response| response.map(Either::<Full<Bytes>, Body>::Right))
+        }))
+    }
+}
+
+/// Serves until `state.stop`, then lets requests under way finish and sockets close, within a bound.
 ///
 /// # Errors
 /// Never by a client's doing; a listener that is broken for good ends the loop.
-pub async fn serve(
-    listener: TcpListener,
-    router: Router,
-    sockets: &Sockets,
-    load: &Load,
-    stop: CancellationToken,
-) -> std::io::Result<()> {
+pub async fn serve(listener: TcpListener, state: State) -> std::io::Result<()> {
+    let (sockets, stop) = (Arc::clone(&state.sockets), state.stop.clone());
+    let backend = Arc::clone(&state.backend);
+    let (router, load) = (router(state), backend.load());
     let slots = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let telling = Arc::new(Semaphore::new(TOLD_MAX));
     let connections = TaskTracker::new();
@@ -80,13 +109,8 @@ pub async fn serve(
         if let Err(error) = tune(&stream) {
             tracing::debug!(%error, "a connection keeps its defaults");
         }
-        let service = MapRequestLayer::new(move |mut request: http::Request<hyper::body::Incoming>| {
-            request.extensions_mut().insert(ConnectInfo::<SocketAddr>(peer));
-            request.map(axum::body::Body::new)
-        })
-        .layer(router.clone());
-        let connection =
-            server.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service)).with_upgrades();
+        let entrance = Entrance { backend: Arc::clone(&backend), router: router.clone(), peer };
+        let connection = server.serve_connection(TokioIo::new(stream), entrance).with_upgrades();
         let stopping = stop.clone();
         connections.spawn(async move {
             let mut connection = std::pin::pin!(connection);

@@ -85,6 +85,15 @@ impl Live {
         Ok(Arc::clone(slot.get_or_try_init(start).await?))
     }
 
+    /// The polled object of a hub that runs; none where it has to be started first.
+    pub(super) fn status(&self, id: PerformanceId) -> Option<Arc<StatusText>> {
+        let slots = self.lock();
+        let hub = slots.get(&id)?.get()?;
+        // Within the lock, as above.
+        hub.touch();
+        Some(hub.status())
+    }
+
     /// Ends a hub that nobody watches and nobody has asked for within `idle`; whether it has ended.
     pub(super) fn retire(&self, id: PerformanceId, hub: &Arc<Hub>, idle: Duration) -> bool {
         if hub.frames.receiver_count() > 0 || hub.idle() < idle {
@@ -108,14 +117,14 @@ pub struct StatusText {
     pub status: Arc<QueueStatus>,
     /// As JSON.
     pub json: Bytes,
-    /// Changes with it; in quotes, as the header wants it.
-    pub etag: String,
+    /// Changes with it; in quotes, as the header wants it. Shared by all answers, as the JSON is.
+    pub etag: Bytes,
 }
 
 impl StatusText {
     fn new(status: QueueStatus) -> Self {
         let json = Bytes::from(serde_json::to_vec(&status).unwrap_or_default());
-        let etag = format!("\"{}-{}-{}\"", status.now.0, status.serving, status.stock);
+        let etag = Bytes::from(format!("\"{}-{}-{}\"", status.now.0, status.serving, status.stock));
         Self { status: Arc::new(status), json, etag }
     }
 }
@@ -434,11 +443,13 @@ mod tests {
                 Ok::<_, ()>(hub())
             })
         };
+        assert!(live.status(id).is_none(), "asking alone starts nothing");
         // Whoever begins and leaves is followed by the next.
         drop(futures::poll!(Box::pin(ask())));
         let hubs = futures::future::join_all((0..1_000).map(|_| ask())).await;
         assert_eq!(starts.load(Ordering::Relaxed), 2, "one that was given up, and one for all");
         let first = hubs[0].clone().unwrap();
+        assert!(Arc::ptr_eq(&live.status(id).unwrap(), &first.status()), "without waiting");
         assert!(hubs.iter().all(|hub| Arc::ptr_eq(hub.as_ref().unwrap(), &first)));
 
         let feed = first.feed().unwrap();
