@@ -34,13 +34,17 @@ pub fn lang() -> Locale {
 /// The server goes by the request.
 #[cfg(feature = "ssr")]
 fn of_page() -> Locale {
-    use leptos_i18n::context::{I18nContextOptions, UseLocalesOptions};
-    let asked = UseLocalesOptions::default().ssr_lang_header_getter(crate::context::preferred_languages);
-    leptos_i18n::locale::resolve_locale_with_options(I18nContextOptions {
-        enable_cookie: false,
-        ssr_lang_header_getter: asked,
-        ..I18nContextOptions::default()
-    })
+    wished(crate::context::preferred_languages().as_deref())
+}
+
+/// The language that a list of wishes, in the form of an Accept-Language header, comes to. The first that there
+/// is counts: browsers write them in the order of their weights.
+#[cfg(feature = "ssr")]
+pub fn wished(list: Option<&str>) -> Locale {
+    use leptos_i18n::Locale as _;
+    let name = |wish: &str| wish.split_once(';').map_or(wish, |(name, _)| name).trim().to_owned();
+    let wishes: Vec<String> = list.unwrap_or_default().split(',').map(name).collect();
+    Locale::find_locale(&wishes)
 }
 
 /// The browser goes by the page that the server rendered.

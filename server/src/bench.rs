@@ -90,7 +90,7 @@ const GROUPS: &[Group] = &[
     },
     Group {
         name: "page",
-        about: "the page of an event, rendered by the server",
+        about: "the page of an event, as a crowd without cookies is sent it",
         measure: |context| Box::pin(page::measure(context)),
     },
     Group {

@@ -6,6 +6,7 @@ mod hot;
 mod listen;
 mod maps;
 mod plain;
+mod shared;
 mod socket;
 mod status;
 mod uploads;
@@ -85,6 +86,8 @@ fn router(state: State) -> Router {
         })
         .fallback(leptos_axum::file_and_error_handler_with_context::<State, _>(context, shell))
         .layer(axum::middleware::from_fn_with_state(state.clone(), edge::edge))
+        // A page that is kept has been through the edge.
+        .layer(axum::middleware::from_fn_with_state(Arc::new(shared::Pages::default()), shared::shared))
         // Routes that are added behind a layer are outside of it.
         .merge(hot::routes())
         .with_state(state)

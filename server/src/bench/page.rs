@@ -1,4 +1,4 @@
-//! The page of an event as the server renders it for somebody who is not signed in, beside the bare
+//! The page of an event as the server sends it to somebody who is not signed in, beside the bare
 //! application under the same load.
 
 use super::Context;

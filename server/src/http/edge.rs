@@ -20,7 +20,8 @@ use tracing::Instrument as _;
 const WEBHOOKS: &str = "/webhooks/";
 /// Files under the digest of their content: they never change.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
-/// Pages that are the same for all who ask in a language.
+/// Pages that are the same for all who ask in a language: so long they are kept by caches, and by this process
+/// (`shared.rs`).
 const SHARED: &str = "public, max-age=2, stale-while-revalidate=5";
 /// Whether the build tool watches the sources: its script listens for changes on a port of its own.
 static LIVE_RELOAD: LazyLock<bool> = LazyLock::new(|| std::env::var_os("LEPTOS_WATCH").is_some());

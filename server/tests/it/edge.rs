@@ -1,9 +1,12 @@
-//! Bad input everywhere: the right 4xx with a stable code and a sentence, never a 5xx, nothing changed.
+//! Bad input everywhere: the right 4xx with a stable code and a sentence, never a 5xx, nothing changed. And pages
+//! for everybody, which are kept for nobody else.
 
 use crate::arena::http::cookies;
-use crate::arena::{Arena, Fan, SOON, Setup};
+use crate::arena::{Arena, Fan, Reply, SOON, Setup};
 use domain::Code;
 use reqwest::Method;
+use std::collections::HashMap;
+use std::time::Instant;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
@@ -190,5 +193,92 @@ async fn a_form_without_javascript_is_sent_onward_and_every_answer_is_guarded() 
     assert_eq!(arena.open(stranger, "/metrics").await.status, 200, "for this machine");
     let proxied = arena.plain_request(Method::GET, "/metrics").header("x-forwarded-for", "203.0.113.9");
     assert_eq!(arena.send(proxied).await.status, 404, "not for a proxy's visitors");
+    arena.finish().await;
+}
+
+/// The nonce of a page, which its body and its policy must have in common.
+#[track_caller]
+fn nonce(page: &Reply) -> String {
+    assert_eq!(page.status, 200, "{}", page.body);
+    let policy = page.header("content-security-policy");
+    let (_, rest) = policy.split_once("'nonce-").expect("a policy names a nonce");
+    let nonce = rest.split('\'').next().unwrap().to_owned();
+    assert!(page.body.contains(&nonce), "the body has the nonce of its policy: {}", page.body);
+    nonce
+}
+
+/// The address of the arena's event.
+async fn event_page(arena: &Arena) -> String {
+    format!("/events/{}", arena.backend.performance(arena.performance).await.unwrap().slug)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crowd_on_a_page_for_everybody_is_a_few_renderings() {
+    const VISITS: usize = 60;
+    let arena = Arena::web(Setup::default()).await;
+    for path in [event_page(&arena).await, "/".to_owned()] {
+        // What the first rendering of a process has to read is not what this is about.
+        assert_eq!(arena.open(None, &format!("{path}?first")).await.status, 200);
+        let (before, started) = (arena.metric("stararena_pages_kept_total").await, Instant::now());
+        let pages = futures::future::join_all((0..VISITS).map(|_| arena.open(None, &path))).await;
+        let kept = arena.metric("stararena_pages_kept_total").await - before;
+        let mut shown: HashMap<String, &Reply> = HashMap::new();
+        for page in &pages {
+            assert!(page.header("cache-control").starts_with("public, max-age=2"), "{path}");
+            let first = shown.entry(nonce(page)).or_insert(page);
+            assert_eq!(first.body, page.body, "{path}: one nonce is one page");
+        }
+        // One rendering in two seconds, and a visitor who waited too long for it has one of their own.
+        let most = 2.0 + started.elapsed().as_secs_f64();
+        assert!((shown.len() as f64) <= most, "{path}: {} renderings for {VISITS} visits", shown.len());
+        assert!((kept - (VISITS - shown.len()) as f64).abs() < f64::EPSILON, "{path}: {kept} were kept ones");
+    }
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kept_page_is_for_nobody_else_and_ends_with_its_seconds() {
+    let arena = Arena::web(Setup::default()).await;
+    let fan = arena.fans(1).await.remove(0);
+    let path = event_page(&arena).await;
+    let ask = async |method: Method, path: &str, name: &str, value: &str| {
+        arena.send(arena.plain_request(method, path).header(name, value)).await
+    };
+    let shown = arena.open(None, &path).await;
+    let first = nonce(&shown);
+    assert!(shown.body.contains("<html lang=\"en\""), "{}", shown.body);
+    let own = arena.open(Some(&fan), &path).await;
+    assert_ne!(nonce(&own), first, "a session has pages of its own");
+    assert!(own.body.contains(&fan.session.email), "{}", own.body);
+    assert_eq!(own.header("cache-control"), "no-store");
+    for wishes in ["zh-CN,zh;q=0.9,en;q=0.8", "fr, zh;q=0.5"] {
+        let chinese = ask(Method::GET, &path, "accept-language", wishes).await;
+        assert!(chinese.body.contains("<html lang=\"zh\""), "{wishes}: {}", chinese.body);
+        assert_ne!(nonce(&chinese), first);
+    }
+    let english = ask(Method::GET, &path, "accept-language", "en-GB,en;q=0.9,zh;q=0.1").await;
+    assert!(english.body.contains("<html lang=\"en\"") && !english.body.contains(&fan.session.email));
+    let queried = arena.open(None, &format!("{path}?from=mail")).await;
+    assert_ne!(nonce(&queried), nonce(&arena.open(None, &format!("{path}?from=mail")).await), "none of these is kept");
+
+    // Neither a head nor a condition is answered by what is kept.
+    let head = ask(Method::HEAD, &path, "accept", "text/html").await;
+    assert_eq!((head.status, head.body.as_str(), head.header("cache-control")), (200, "", "no-store"));
+    let conditional = ask(Method::GET, &path, "if-none-match", "*").await;
+    assert!(conditional.status == 200 && !conditional.body.is_empty(), "a page has no tag that could be the same");
+    for _ in 0..2 {
+        let missing = arena.open(None, "/events/no-such-event").await;
+        assert_eq!((missing.status, missing.header("cache-control")), (404, "no-store"));
+    }
+
+    let title = "An evening that was renamed";
+    assert!(!shown.body.contains(title));
+    sqlx::query("update events set title = $1 where slug = $2")
+        .bind(title)
+        .bind(path.trim_start_matches("/events/"))
+        .execute(&arena.pg)
+        .await
+        .unwrap();
+    eventually!(SOON, "what was changed is shown", arena.open(None, &path).await.body.contains(title));
     arena.finish().await;
 }
