@@ -136,7 +136,7 @@ pub struct Backend {
     pub(crate) wake: Wake,
     /// Joins on their way to the store, by performance.
     pub(crate) joining: crate::queue::Joining,
-    /// Digests of the arrival lists that this process has found in their files.
+    /// The arrival lists that this process has found in their files.
     pub(crate) lists: crate::queue::Lists,
     /// Public randomness of draws.
     pub(crate) beacon: Option<Box<dyn crate::beacon::Beacon>>,

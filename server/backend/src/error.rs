@@ -75,6 +75,18 @@ impl Error {
     }
 }
 
+/// An error with its causes, in one line: the last of them says what happened.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
 /// How long callers wait before they try again after an outage.
 const RETRY_AFTER_MS: u32 = 1_000;
 

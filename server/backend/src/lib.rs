@@ -44,7 +44,7 @@ pub use config::{
     BeaconSettings, Config, ConfigError, DeliverySettings, Environment, LiveSettings, PspSettings, QueueSettings,
     SmtpSettings, SmtpTls, StripeSettings,
 };
-pub use error::{Error, Result};
+pub use error::{Error, Result, chain};
 pub use live::{Feed, StatusText};
 pub use load::Load;
 pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, StoredPlan};

@@ -2,7 +2,7 @@
 
 use super::print;
 use crate::run::StoreAccess;
-use backend::{Backend, Config, SystemClock};
+use backend::{Backend, Config, SystemClock, chain};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -19,17 +19,6 @@ impl Findings {
         self.wrong += 1;
         print(&format!("wrong  {what}"));
     }
-}
-
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }
 
 pub(super) async fn run() -> anyhow::Result<ExitCode> {

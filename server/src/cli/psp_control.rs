@@ -171,7 +171,7 @@ pub(super) async fn run(args: PspControlArgs) -> anyhow::Result<()> {
 }
 
 async fn send(url: &str, key: &str, call: Call) -> anyhow::Result<(StatusCode, Value)> {
-    crate::tls::choose();
+    backend::use_tls();
     let client = reqwest::Client::builder()
         .timeout(REQUEST_TIMEOUT)
         .redirect(reqwest::redirect::Policy::none())

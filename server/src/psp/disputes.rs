@@ -6,7 +6,7 @@
 use redb::{ReadTransaction, ReadableTable};
 use serde::{Deserialize, Serialize};
 
-use super::ledger::{self, LIST_MAX, Outcome};
+use super::ledger::{self, Outcome};
 use super::payment::Payment;
 use super::refusal::Refusal;
 use super::settlement::{self, Kind, Movement};
@@ -171,17 +171,5 @@ pub(super) fn by_id(txn: &ReadTransaction, id: &str) -> Result<Option<Dispute>, 
 
 /// The disputes of one payment, oldest first, at most `LIST_MAX + 1` of those after the id `after`.
 pub(super) fn of_payment(txn: &ReadTransaction, payment: &str, after: &str) -> Result<Vec<Dispute>, StoreError> {
-    let rows = txn.open_table(store::DISPUTES)?;
-    let index = txn.open_table(store::DISPUTES_BY_PAYMENT)?;
-    let mut found = Vec::new();
-    for entry in index.range((payment, after)..=(payment, "dp_~"))?.take(LIST_MAX + 2) {
-        let (key, _) = entry?;
-        let (_, id) = key.value();
-        if id != after
-            && let Some(row) = rows.get(id)?
-        {
-            found.push(decode(row.value())?);
-        }
-    }
-    Ok(found)
+    ledger::of_payment(txn, store::DISPUTES, store::DISPUTES_BY_PAYMENT, "dp", payment, after)
 }

@@ -4,7 +4,8 @@
 //! leaves nothing behind but a deadline that had passed anyway. HTTP, delivery and waiting are elsewhere,
 //! and so are refunds, disputes and the settlement, which work in the same way.
 
-use redb::{ReadTransaction, ReadableTable};
+use redb::{ReadTransaction, ReadableTable, TableDefinition};
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -204,6 +205,32 @@ pub(super) fn payments_of(txn: &ReadTransaction, reference: &str) -> Result<Vec<
     let mut found = Vec::new();
     for entry in index.range((reference, "")..=(reference, "pay_~"))?.take(LIST_MAX + 1) {
         if let Some(row) = rows.get(entry?.0.value().1)? {
+            found.push(decode(row.value())?);
+        }
+    }
+    Ok(found)
+}
+
+/// What belongs to one payment, oldest first, at most `LIST_MAX + 1` of those after the id `after`. Ids begin with
+/// `kind`.
+pub(super) fn of_payment<T: DeserializeOwned>(
+    txn: &ReadTransaction,
+    rows: TableDefinition<'_, &'static str, &'static [u8]>,
+    index: TableDefinition<'_, (&'static str, &'static str), ()>,
+    kind: &str,
+    payment: &str,
+    after: &str,
+) -> Result<Vec<T>, StoreError> {
+    // Behind every id.
+    let end = format!("{kind}_~");
+    let (rows, index) = (txn.open_table(rows)?, txn.open_table(index)?);
+    let mut found = Vec::new();
+    for entry in index.range((payment, after)..=(payment, end.as_str()))?.take(LIST_MAX + 2) {
+        let (key, _) = entry?;
+        let (_, id) = key.value();
+        if id != after
+            && let Some(row) = rows.get(id)?
+        {
             found.push(decode(row.value())?);
         }
     }

@@ -9,7 +9,7 @@ use redb::{ReadTransaction, ReadableTable};
 use serde::{Deserialize, Serialize};
 
 use super::input::is_line;
-use super::ledger::{self, LIST_MAX, Outcome, REFERENCE_MAX_CHARS};
+use super::ledger::{self, Outcome, REFERENCE_MAX_CHARS};
 use super::refusal::Refusal;
 use super::settlement::{self, Kind, Movement};
 use super::steps::{self, Step};
@@ -220,19 +220,7 @@ pub(super) fn by_id(txn: &ReadTransaction, id: &str) -> Result<Option<Refund>, S
 
 /// The refunds of one payment, oldest first, at most `LIST_MAX + 1` of those after the id `after`.
 pub(super) fn of_payment(txn: &ReadTransaction, payment: &str, after: &str) -> Result<Vec<Refund>, StoreError> {
-    let rows = txn.open_table(store::REFUNDS)?;
-    let index = txn.open_table(store::REFUNDS_BY_PAYMENT)?;
-    let mut found = Vec::new();
-    for entry in index.range((payment, after)..=(payment, "re_~"))?.take(LIST_MAX + 2) {
-        let (key, _) = entry?;
-        let (_, id) = key.value();
-        if id != after
-            && let Some(row) = rows.get(id)?
-        {
-            found.push(decode(row.value())?);
-        }
-    }
-    Ok(found)
+    ledger::of_payment(txn, store::REFUNDS, store::REFUNDS_BY_PAYMENT, "re", payment, after)
 }
 
 #[cfg(test)]

@@ -128,7 +128,7 @@ impl Provider {
             webhook_secret: "new,old".to_owned(),
             merchant: "Shop <&>".to_owned(),
         });
-        crate::tls::choose();
+        crate::tls::use_tls();
         let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).no_proxy();
         Self { running: running.await.unwrap(), client: client.build().unwrap() }
     }

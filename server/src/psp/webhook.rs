@@ -156,7 +156,7 @@ pub(super) struct Dispatcher {
 
 impl Dispatcher {
     pub(super) fn new(psp: Arc<Inner>, url: String) -> Result<Self, reqwest::Error> {
-        crate::tls::choose();
+        crate::tls::use_tls();
         let client = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(ANSWER_TIMEOUT)

@@ -6,9 +6,9 @@ use crate::postgres::{draws, queue as rows};
 use crate::redis::ARRIVAL_BYTES;
 use domain::queue::facts::{BeaconRound, DrawFacts, ENTRY_BYTES, entry, list_digest};
 use domain::{AccountId, Millis, PerformanceId};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 impl Backend {
     /// Everything that is published about a performance's draw.
@@ -31,14 +31,15 @@ impl Backend {
         let facts = self.draw_facts(id).await?;
         let (Some(digest), Some(lobby)) = (facts.list, facts.lobby) else { return not_found("list") };
         let path = self.config.data_dir.join("lists").join(format!("{digest}.bin"));
-        // Held while a list is made: a crowd that asks for it has it made once.
-        let mut known = self.lists.0.lock().await;
-        if !known.contains(&digest) || !tokio::fs::try_exists(&path).await.unwrap_or(false) {
+        // Held while this list is made: a crowd that asks for it has it made once, and others don't wait for it.
+        let list = self.lists.of(&digest);
+        let mut is_known = list.lock().await;
+        if !*is_known || !tokio::fs::try_exists(&path).await.unwrap_or(false) {
             if !holds_list(&path, &digest).await {
                 let bytes = self.written_list(id, lobby).await?;
                 keep(&path, bytes, &digest).await?;
             }
-            known.insert(digest.clone());
+            *is_known = true;
         }
         Ok(ArrivalList { digest, path })
     }
@@ -82,9 +83,16 @@ pub struct ArrivalList {
     pub path: PathBuf,
 }
 
-/// Digests of the lists that were found to be what their names say.
+/// By the digest of each list that was asked for: whether its file was found to be what its name says.
 #[derive(Default)]
-pub(crate) struct Lists(tokio::sync::Mutex<HashSet<String>>);
+pub(crate) struct Lists(Mutex<HashMap<String, Arc<tokio::sync::Mutex<bool>>>>);
+
+impl Lists {
+    fn of(&self, digest: &str) -> Arc<tokio::sync::Mutex<bool>> {
+        let mut lists = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(lists.entry(digest.to_owned()).or_default())
+    }
+}
 
 /// The published entries of a stretch of accounts, at most so many.
 fn entries(id: PerformanceId, accounts: &[u8], most: usize) -> Vec<u8> {

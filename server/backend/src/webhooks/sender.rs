@@ -3,7 +3,7 @@
 use super::address::{CheckedResolver, Reach};
 use super::{WebhookAttempt, message_id, signature};
 use crate::config::DeliverySettings;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, chain};
 use crate::postgres::webhooks::DeliveryRow;
 use domain::Millis;
 use reqwest::header::RETRY_AFTER;
@@ -102,16 +102,4 @@ impl WebhookSender {
         tried.attempt.answer = String::from_utf8_lossy(&answer).into_owned();
         Ok(())
     }
-}
-
-/// An error with its causes: the last of them says what happened.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
-        source = cause.source();
-    }
-    text
 }
