@@ -8,21 +8,29 @@ use leptos_i18n_parser::parse_locales::{
 use std::{env, error::Error, fs, path::PathBuf};
 
 /// One file of each language per part of the interface.
-const NAMESPACES: [&str; 14] = [
+const NAMESPACES: [&str; 22] = [
     "account",
     "common",
     "desk",
+    "disputes",
+    "documents",
     "draw",
     "errors",
     "event",
+    "fees",
     "home",
+    "money",
     "orders",
     "organizer",
     "plans",
     "queue",
+    "reconciliation",
+    "refunds",
     "sales",
     "search",
     "seats",
+    "settings",
+    "tickets",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

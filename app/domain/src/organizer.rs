@@ -32,6 +32,16 @@ pub enum Action {
     RunSale,
     /// Search orders, and see one with all that happened to it.
     ReadOrders,
+    /// See refunds, disputes, differences and what the books say.
+    ReadMoney,
+    /// Ask for a refund in a fan's place.
+    AskRefunds,
+    /// Agree to refunds, repair differences, decide what was set aside.
+    DecideMoney,
+    /// Set fees, tax and what fans may give back.
+    EditTerms,
+    /// Choose the payment provider and where events are told.
+    EditSettings,
     /// Invite, change and remove members.
     EditMembers,
     /// Read what everybody did.
@@ -48,6 +58,11 @@ impl Action {
         Self::ReadDesk,
         Self::RunSale,
         Self::ReadOrders,
+        Self::ReadMoney,
+        Self::AskRefunds,
+        Self::DecideMoney,
+        Self::EditTerms,
+        Self::EditSettings,
         Self::EditMembers,
         Self::ReadAudit,
     ];
@@ -59,10 +74,25 @@ impl Role {
     pub fn may(self, action: Action) -> bool {
         match self {
             Self::Owner => true,
-            Self::Operator => !matches!(action, Action::EditMembers | Action::ReadAudit),
-            Self::Finance => {
-                matches!(action, Action::ReadEvents | Action::ReadDesk | Action::ReadOrders | Action::ReadAudit)
-            }
+            Self::Operator => !matches!(
+                action,
+                Action::EditMembers
+                    | Action::ReadAudit
+                    | Action::DecideMoney
+                    | Action::EditTerms
+                    | Action::EditSettings
+            ),
+            Self::Finance => matches!(
+                action,
+                Action::ReadEvents
+                    | Action::ReadDesk
+                    | Action::ReadOrders
+                    | Action::ReadMoney
+                    | Action::AskRefunds
+                    | Action::DecideMoney
+                    | Action::EditTerms
+                    | Action::ReadAudit
+            ),
             Self::Risk => matches!(action, Action::ReadEvents | Action::ReadDesk | Action::ReadOrders),
             Self::Door => matches!(action, Action::ReadEvents),
         }
@@ -92,6 +122,8 @@ mod tests {
         assert_eq!(allowed(Role::Owner), Action::ALL.len());
         assert!(!Role::Operator.may(Action::EditMembers) && Role::Operator.may(Action::RunSale));
         assert!(Role::Finance.may(Action::ReadOrders) && !Role::Finance.may(Action::EditEvents));
+        assert!(Role::Finance.may(Action::DecideMoney) && !Role::Operator.may(Action::DecideMoney));
+        assert!(!Role::Risk.may(Action::ReadMoney) && !Role::Finance.may(Action::EditSettings));
         assert!(!Role::Risk.may(Action::RunSale) && !Role::Risk.may(Action::ReadPlans));
         assert_eq!(allowed(Role::Door), 1, "the door sees what is on, and nothing else here");
     }

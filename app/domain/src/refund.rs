@@ -19,6 +19,7 @@
 
 pub mod import;
 pub mod policy;
+pub mod view;
 
 use crate::account::Role;
 use crate::ids::AccountId;

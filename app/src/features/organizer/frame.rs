@@ -18,19 +18,24 @@ pub(super) enum Tab {
     Events,
     Plans,
     Orders,
+    Money,
     Members,
+    Settings,
     Audit,
 }
 
 impl Tab {
-    const ALL: [Self; 5] = [Self::Events, Self::Plans, Self::Orders, Self::Members, Self::Audit];
+    const ALL: [Self; 7] =
+        [Self::Events, Self::Plans, Self::Orders, Self::Money, Self::Members, Self::Settings, Self::Audit];
 
     fn href(self) -> &'static str {
         match self {
             Self::Events => "/organizer",
             Self::Plans => "/organizer/plans",
             Self::Orders => "/organizer/orders",
+            Self::Money => "/organizer/money",
             Self::Members => "/organizer/members",
+            Self::Settings => "/organizer/settings",
             Self::Audit => "/organizer/audit",
         }
     }
@@ -40,7 +45,9 @@ impl Tab {
             Self::Events => Action::ReadEvents,
             Self::Plans => Action::ReadPlans,
             Self::Orders => Action::ReadOrders,
+            Self::Money => Action::ReadMoney,
             Self::Members => Action::EditMembers,
+            Self::Settings => Action::EditSettings,
             Self::Audit => Action::ReadAudit,
         }
     }
@@ -50,10 +57,76 @@ impl Tab {
             Self::Events => td_string!(lang, organizer.tab_events),
             Self::Plans => td_string!(lang, organizer.tab_plans),
             Self::Orders => td_string!(lang, organizer.tab_orders),
+            Self::Money => td_string!(lang, money.title),
             Self::Members => td_string!(lang, organizer.tab_members),
+            Self::Settings => td_string!(lang, settings.title),
             Self::Audit => td_string!(lang, organizer.tab_audit),
         }
     }
+}
+
+/// A page of a part that has several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sub {
+    Report,
+    Refunds,
+    Disputes,
+    Reconciliation,
+    General,
+    Fees,
+}
+
+impl Sub {
+    fn href(self) -> &'static str {
+        match self {
+            Self::Report => "/organizer/money",
+            Self::Refunds => "/organizer/money/refunds",
+            Self::Disputes => "/organizer/money/disputes",
+            Self::Reconciliation => "/organizer/money/reconciliation",
+            Self::General => "/organizer/settings",
+            Self::Fees => "/organizer/settings/fees",
+        }
+    }
+
+    fn name(self, lang: Locale) -> &'static str {
+        match self {
+            Self::Report => td_string!(lang, money.report),
+            Self::Refunds => td_string!(lang, refunds.title),
+            Self::Disputes => td_string!(lang, disputes.title),
+            Self::Reconciliation => td_string!(lang, reconciliation.title),
+            Self::General => td_string!(lang, settings.general),
+            Self::Fees => td_string!(lang, fees.title),
+        }
+    }
+
+    /// The pages beside it.
+    fn all(self) -> &'static [Self] {
+        match self {
+            Self::Report | Self::Refunds | Self::Disputes | Self::Reconciliation => {
+                &[Self::Report, Self::Refunds, Self::Disputes, Self::Reconciliation]
+            }
+            Self::General | Self::Fees => &[Self::General, Self::Fees],
+        }
+    }
+}
+
+/// The way between the pages of a part that has several.
+#[component]
+pub(super) fn Subnav(
+    /// The page that is shown.
+    current: Sub,
+) -> impl IntoView {
+    let lang = lang();
+    let links = current
+        .all()
+        .iter()
+        .map(|each| {
+            let here = (*each == current).then_some("page");
+            view! { <li><a href=each.href() aria-current=here>{each.name(lang)}</a></li> }
+        })
+        .collect_view();
+    view! { <nav class="org-sub" aria-label=td_string!(lang, money.subnav)><ul class="org-subtabs">{links}</ul></nav> }
+        .into_any()
 }
 
 /// The name of a role.
