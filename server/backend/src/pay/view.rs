@@ -1,11 +1,13 @@
 //! What a fan sees of own orders.
 
 use crate::backend::Backend;
-use crate::catalog::zoned;
+use crate::catalog::{Sale, zoned};
 use crate::error::{Error, Result, not_found};
 use crate::postgres::orders::{self, OrderRow};
-use crate::postgres::{attempts, tickets};
+use crate::postgres::{attempts, fees, lines, tickets};
 use domain::account::Session;
+use domain::money::fees::Bill;
+use domain::money::summary::Summary;
 use domain::order::{OrderItem, OrderRow as ListedOrder, OrderStatus, OrderView};
 use domain::{Millis, Money, OrderId};
 use std::sync::Arc;
@@ -37,6 +39,7 @@ impl Backend {
             if row.status == OrderStatus::Fulfilled { tickets::of_order(&self.pg, row.id).await? } else { Vec::new() };
         let mut view = self.frame(&sale, row.id, row.status, row.expires)?;
         view.total = Money::new(row.total_minor, row.currency);
+        view.charges = self.charges_of(&sale, &row).await?;
         view.items = items
             .into_iter()
             .map(|item| OrderItem {
@@ -55,6 +58,20 @@ impl Backend {
         Ok(view)
     }
 
+    /// What the total of a written order is made of, from its lines.
+    async fn charges_of(&self, sale: &Sale, row: &OrderRow) -> Result<Option<Summary>> {
+        // A performance has a schedule for every version of its prices, or for none.
+        if sale.view.fees.is_none() {
+            return Ok(None);
+        }
+        let mut db = self.pg.acquire().await?;
+        let Some(schedule) = fees::of_order(&mut *db, row.id).await? else { return Ok(None) };
+        let Some(lines) = lines::of_orders(&mut db, &[row.id.0]).await?.remove(&row.id) else { return Ok(None) };
+        let bill = Bill::of_lines(row.currency, lines)
+            .map_err(|e| Error::Broken(format!("the lines of order {} are no bill: {e}", row.id)))?;
+        Ok(Some(Summary::of(&schedule, &bill)))
+    }
+
     async fn held_view(self: &Arc<Self>, session: &Session, id: OrderId) -> Result<OrderView> {
         let Some((sale, record)) = self.find_hold(session.account, id).await? else { return not_found("order") };
         let seats = domain::ids::parse_seats(&record.s)
@@ -62,6 +79,7 @@ impl Backend {
         let mut view = self.frame(&sale, id, Self::status_of_record(&record), Millis(record.x))?;
         let prices = self.prices_of(&sale, record.v).await?;
         view.total = prices.total(&sale, &seats)?;
+        view.charges = prices.charges(&sale, &seats)?;
         for seat in seats {
             let names = sale.seats.seats.get(seat.0 as usize);
             let (Some(names), Some(price)) = (names, prices.of(&sale, seat)) else {
@@ -79,13 +97,7 @@ impl Backend {
         Ok(view)
     }
 
-    fn frame(
-        &self,
-        sale: &crate::catalog::Sale,
-        id: OrderId,
-        status: OrderStatus,
-        expires: Millis,
-    ) -> Result<OrderView> {
+    fn frame(&self, sale: &Sale, id: OrderId, status: OrderStatus, expires: Millis) -> Result<OrderView> {
         Ok(OrderView {
             id,
             status,
@@ -98,6 +110,7 @@ impl Backend {
             now: self.now(),
             expires,
             items: Vec::new(),
+            charges: None,
             total: Money::new(0, sale.row.currency),
             pay_url: None,
             decline: None,
