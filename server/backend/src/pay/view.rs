@@ -9,11 +9,21 @@ use domain::account::Session;
 use domain::money::fees::Bill;
 use domain::money::summary::Summary;
 use domain::order::{OrderItem, OrderRow as ListedOrder, OrderStatus, OrderView};
-use domain::{Millis, Money, OrderId};
+use domain::{Currency, Millis, Money, OrderId};
+use sqlx::PgConnection;
 use std::sync::Arc;
 
 /// Most orders in one's list.
 const ORDERS_MAX: i64 = 100;
+
+/// What the total of a written order is made of, by its lines; none where it is the prices of its seats.
+pub(crate) async fn charges_of(db: &mut PgConnection, id: OrderId, currency: Currency) -> Result<Option<Summary>> {
+    let Some(schedule) = fees::of_order(&mut *db, id).await? else { return Ok(None) };
+    let Some(lines) = lines::of_orders(db, &[id.0]).await?.remove(&id) else { return Ok(None) };
+    let bill = Bill::of_lines(currency, lines)
+        .map_err(|e| Error::Broken(format!("the lines of order {id} are no bill: {e}")))?;
+    Ok(Some(Summary::of(&schedule, &bill)))
+}
 
 impl Backend {
     /// One's own order. Until its row is written the hold stands in for it.
@@ -39,7 +49,11 @@ impl Backend {
             if row.status == OrderStatus::Fulfilled { tickets::of_order(&self.pg, row.id).await? } else { Vec::new() };
         let mut view = self.frame(&sale, row.id, row.status, row.expires)?;
         view.total = Money::new(row.total_minor, row.currency);
-        view.charges = self.charges_of(&sale, &row).await?;
+        // A performance has a schedule for every version of its prices, or for none.
+        if sale.view.fees.is_some() {
+            let mut db = self.pg.acquire().await?;
+            view.charges = charges_of(&mut db, row.id, row.currency).await?;
+        }
         view.items = items
             .into_iter()
             .map(|item| OrderItem {
@@ -56,20 +70,6 @@ impl Backend {
         view.attempts = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
         view.tickets = tickets;
         Ok(view)
-    }
-
-    /// What the total of a written order is made of, from its lines.
-    async fn charges_of(&self, sale: &Sale, row: &OrderRow) -> Result<Option<Summary>> {
-        // A performance has a schedule for every version of its prices, or for none.
-        if sale.view.fees.is_none() {
-            return Ok(None);
-        }
-        let mut db = self.pg.acquire().await?;
-        let Some(schedule) = fees::of_order(&mut *db, row.id).await? else { return Ok(None) };
-        let Some(lines) = lines::of_orders(&mut db, &[row.id.0]).await?.remove(&row.id) else { return Ok(None) };
-        let bill = Bill::of_lines(row.currency, lines)
-            .map_err(|e| Error::Broken(format!("the lines of order {} are no bill: {e}", row.id)))?;
-        Ok(Some(Summary::of(&schedule, &bill)))
     }
 
     async fn held_view(self: &Arc<Self>, session: &Session, id: OrderId) -> Result<OrderView> {
