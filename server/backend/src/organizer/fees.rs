@@ -4,10 +4,10 @@
 use crate::backend::Backend;
 use crate::error::{Result, refuse};
 use crate::postgres::{detached, fees};
-use domain::Code;
 use domain::account::Session;
 use domain::organizer::Action;
 use domain::organizer::fees::{FeesEntry, FeesForm};
+use domain::{Code, Currency};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -23,12 +23,12 @@ impl Backend {
     }
 
     /// Saves the schedule of a currency, for performances that are published from now on. `version` is the
-    /// one that the form began from, 0 for a currency without a schedule.
+    /// one that the form began from, 0 for a currency without a schedule. Answers the currency.
     ///
     /// # Errors
     /// `invalid_input` names the field; `not_found`, `forbidden`; `wrong_state` when somebody else changed
     /// it meanwhile.
-    pub async fn save_fees(self: &Arc<Self>, session: &Session, version: i32, form: &FeesForm) -> Result<()> {
+    pub async fn save_fees(self: &Arc<Self>, session: &Session, version: i32, form: &FeesForm) -> Result<Currency> {
         let member = self.member(session, Action::EditTerms).await?;
         let schedule = form.schedule()?;
         let this = Arc::clone(self);
@@ -45,7 +45,8 @@ impl Backend {
             }
             let (subject, detail) = (format!("organization {organization}"), json!(schedule));
             this.record(&mut *tx, &member, "fees.edit", &subject, &detail).await?;
-            Ok(tx.commit().await?)
+            tx.commit().await?;
+            Ok(schedule.currency)
         })
         .await
     }
