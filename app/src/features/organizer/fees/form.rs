@@ -307,7 +307,7 @@ fn Example(typed: Typed) -> impl IntoView {
             None => view! { <p class="quiet">{td_string!(lang, fees.example_wait)}</p> }.into_any(),
         }
     };
-    view! { <aside class="fees-example" data-testid="fees-example">{shown}</aside> }.into_any()
+    view! { <div class="fees-example" data-testid="fees-example">{shown}</div> }.into_any()
 }
 
 #[cfg(test)]
