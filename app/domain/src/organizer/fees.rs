@@ -6,7 +6,7 @@ use crate::refusal::{Code, Refusal};
 use serde::{Deserialize, Serialize};
 
 /// Tickets of the example.
-pub const EXAMPLE_TICKETS: u32 = 2;
+pub const EXAMPLE_TICKETS: usize = 2;
 
 /// An organization's schedule for a currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -129,7 +129,7 @@ pub fn example_price(currency: Currency) -> Money {
 /// As [`FeeSchedule::bill`].
 pub fn example(schedule: &FeeSchedule) -> Result<Bill, BillError> {
     let price = example_price(schedule.currency);
-    schedule.bill_of_prices(&[price; EXAMPLE_TICKETS as usize])
+    schedule.bill_of_prices(&[price; EXAMPLE_TICKETS])
 }
 
 #[cfg(test)]

@@ -93,10 +93,11 @@ fn Cards(list: Vec<FeesEntry>, action: ServerAction<FeesSave>) -> impl IntoView 
         .into_iter()
         .map(|FeesEntry { version, schedule }| {
             let name = schedule.currency.code().to_owned();
+            let (shown, label) = (name.clone(), name.clone());
             let form = FeesForm::of(&schedule);
             view! {
-                <section class="org-part fees-part" data-testid="fees" data-currency=name.clone() aria-label=name.clone()>
-                    <h2>{name}</h2>
+                <section class="org-part fees-part" data-testid="fees" data-currency=name aria-label=label>
+                    <h2>{shown}</h2>
                     <Card version form action/>
                 </section>
             }
