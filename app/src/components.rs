@@ -3,6 +3,7 @@
 pub mod chrome;
 pub mod countdown;
 pub mod cover;
+pub mod fees;
 pub mod icon;
 pub mod missing;
 pub mod notice;

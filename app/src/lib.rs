@@ -93,6 +93,7 @@ fn Pages() -> impl IntoView {
                 <Route path=path!("/organizer/orders") view=organizer::OrdersPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/orders/:id") view=organizer::OrderPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/members") view=organizer::MembersPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/settings/fees") view=organizer::FeesPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/audit") view=organizer::AuditPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/join") view=organizer::JoinPage ssr=SsrMode::Async/>
                 <Route path=path!("/dev/mailbox") view=account::MailboxPage ssr=SsrMode::Async/>

@@ -19,7 +19,7 @@ const ROLES: Role[] = [
   {
     who: "finance",
     name: "Finance",
-    tabs: ["Events", "Orders", "Audit log"],
+    tabs: ["Events", "Orders", "Money", "Settings", "Audit log"],
     barred: ["/organizer/plans", "/organizer/members"],
     desk: true,
   },
@@ -74,7 +74,7 @@ test("an operator runs sales and has no say over members", async ({ page, baseUR
   await signIn(page, "operator");
   await page.goto("/organizer");
   await expect(page.getByTestId("role")).toHaveText("Operator");
-  await expect(tabs(page)).toHaveText(["Events", "Venue plans", "Orders"]);
+  await expect(tabs(page)).toHaveText(["Events", "Venue plans", "Orders", "Money"]);
   const { id } = await new Member(page, baseURL!, "operator").openPerformance();
   await page.goto(`/organizer/performances/${id}/desk`);
   for (const control of ["desk-pause", "desk-close"]) await expect(page.getByTestId(control)).toBeVisible();

@@ -90,6 +90,7 @@ export async function organizerStops(member: Member, fan: Fan): Promise<Stop[]> 
     { name: "organizer-orders", path: "/organizer/orders" },
     { name: "organizer-order", path: `/organizer/orders/${order}` },
     { name: "organizer-members", path: "/organizer/members" },
+    { name: "organizer-fees", path: "/organizer/settings/fees" },
     { name: "organizer-audit", path: "/organizer/audit" },
   ];
 }

@@ -2,6 +2,7 @@
 
 use crate::ids::{EventId, PerformanceId, SeatNo};
 use crate::money::Money;
+use crate::money::fees::FeeSchedule;
 use crate::queue::{Mode, Phase};
 use crate::time::{Millis, ZonedTime};
 use serde::{Deserialize, Serialize};
@@ -132,6 +133,9 @@ pub struct PerformanceView {
     pub closes_at: Millis,
     /// The price zones, by category.
     pub zones: Vec<PriceZone>,
+    /// Fees and tax that go with these prices; none where an order comes to its prices.
+    #[serde(default)]
+    pub fees: Option<FeeSchedule>,
     /// Most seats that one account may hold and buy.
     pub limit: u32,
     /// Length of a hold.

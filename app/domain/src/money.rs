@@ -2,6 +2,7 @@
 
 pub mod fees;
 pub mod split;
+pub mod summary;
 
 use serde::{Deserialize, Serialize};
 use std::{fmt, str::FromStr};
@@ -198,6 +199,15 @@ pub enum AmountError {
 /// # Errors
 /// Says what is wrong with it.
 pub fn parse_amount(text: &str, currency: Currency) -> Result<i64, AmountError> {
+    parse_decimal(text, currency.exponent())
+}
+
+/// Reads a decimal number as [`parse_amount`] does: whole and fraction together, in units of the last of
+/// `exponent` digits.
+///
+/// # Errors
+/// Says what is wrong with it.
+pub fn parse_decimal(text: &str, exponent: u32) -> Result<i64, AmountError> {
     if text.len() > AMOUNT_MAX_BYTES {
         return Err(AmountError::NotAnAmount);
     }
@@ -216,7 +226,6 @@ pub fn parse_amount(text: &str, currency: Currency) -> Result<i64, AmountError> 
         }
         fraction => fraction.unwrap_or_default(),
     };
-    let exponent = currency.exponent();
     if fraction.len() > exponent as usize {
         return Err(AmountError::TooManyDigits(exponent));
     }

@@ -13,6 +13,7 @@
 
 use crate::ids::{AttemptId, OrderId, PerformanceId, SeatNo, TicketId};
 use crate::money::Money;
+use crate::money::summary::Summary;
 use crate::refusal::{Code, Refusal};
 use crate::time::{Millis, ZonedTime};
 use serde::{Deserialize, Serialize};
@@ -269,6 +270,9 @@ pub struct OrderView {
     pub expires: Millis,
     /// The seats.
     pub items: Vec<OrderItem>,
+    /// What the total is made of; none where it is the prices of the seats alone.
+    #[serde(default)]
+    pub charges: Option<Summary>,
     /// The sum.
     pub total: Money,
     /// Where to go on paying, while an attempt is open.

@@ -3,6 +3,7 @@
 pub mod allocations;
 pub mod desk;
 pub mod draft;
+pub mod fees;
 pub mod members;
 pub mod plans;
 pub mod pricing;

@@ -20,7 +20,7 @@ use crate::lang::lang;
 use crate::session::use_visitor;
 use checkout::Checkout;
 use domain::order::{OrderStatus, OrderView};
-use items::Head;
+use items::{Head, Paid};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 use status::{Closed, Issuing, Processing, Refunded};
@@ -69,7 +69,7 @@ fn Order(order: OrderView) -> impl IntoView {
                 OrderStatus::PendingPayment => view! { <Checkout order offline/> }.into_any(),
                 OrderStatus::PaymentProcessing => view! { <Processing order/> }.into_any(),
                 OrderStatus::Paid => view! { <Issuing order/> }.into_any(),
-                OrderStatus::Fulfilled => view! { <Tickets order/> }.into_any(),
+                OrderStatus::Fulfilled => view! { <Tickets order/> <Paid order/> }.into_any(),
                 OrderStatus::Refunded => view! { <Refunded order/> }.into_any(),
                 OrderStatus::Closed | OrderStatus::Refused => view! { <Closed order/> }.into_any(),
             }}

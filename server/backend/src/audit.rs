@@ -93,6 +93,19 @@ const MUST_BE_EMPTY: &[(&str, &str, &str)] = &[
          and not exists (select 1 from ledger_entries l where l.source = 'capture:' || a.id and l.account = 'provider_clearing' and l.amount_minor = a.amount_minor)",
     ),
     (
+        "I3",
+        "an order whose lines do not sum to its total",
+        "select o.id::text from orders o join order_lines l on l.order_id = o.id where o.performance_id = $1
+         group by o.id having sum(l.gross_minor) <> o.total_minor",
+    ),
+    (
+        "I3",
+        "an order that was billed by fees and has no lines",
+        "select o.id::text from orders o
+         join performance_fees f on f.performance_id = o.performance_id and f.version = o.price_version
+         where o.performance_id = $1 and not exists (select 1 from order_lines l where l.order_id = o.id)",
+    ),
+    (
         "I1",
         "a seat with two valid tickets",
         "select seat_no::text from tickets where performance_id = $1 and revoked_ms is null group by seat_no having count(*) > 1",

@@ -1,11 +1,13 @@
 //! What is on, and the sale of one performance as every use-case needs it: cached for a second.
 
 mod order;
+mod prices;
 
 use self::order::Rows;
+use self::prices::by_zone;
 use crate::backend::Backend;
 use crate::error::{Error, Result, not_found};
-use crate::postgres::{catalog as rows, plans, publishing};
+use crate::postgres::{catalog as rows, fees, plans, publishing};
 use crate::redis::Keys;
 use domain::account::Session;
 use domain::catalog::{
@@ -91,35 +93,6 @@ impl Sale {
     }
 }
 
-/// The prices of one version. A hold keeps the version that it was made with, so that a change of
-/// prices never changes what somebody was told.
-pub(crate) struct Prices(Vec<Option<Money>>);
-
-impl Prices {
-    /// The price of a seat.
-    pub(crate) fn of(&self, sale: &Sale, seat: SeatNo) -> Option<Money> {
-        *self.0.get(sale.zone(seat)?)?
-    }
-
-    /// The sum of seats' prices.
-    pub(crate) fn total(&self, sale: &Sale, seats: &[SeatNo]) -> Result<Money> {
-        seats
-            .iter()
-            .try_fold(Money::new(0, sale.row.currency), |sum, seat| sum.checked_add(self.of(sale, *seat)?))
-            .ok_or_else(|| Error::Broken("a held seat has no price, or the sum leaves its range".to_owned()))
-    }
-}
-
-fn by_zone(prices: &[(u8, i64)], zones: usize, currency: domain::Currency) -> Vec<Option<Money>> {
-    let mut list = vec![None; zones];
-    for (zone, minor) in prices {
-        if let Some(slot) = list.get_mut(usize::from(*zone)) {
-            *slot = Some(Money::new(*minor, currency));
-        }
-    }
-    list
-}
-
 fn phase(row: &rows::PerformanceRow, now: Millis) -> Phase {
     Phase::at(now, row.registers, row.opens, row.closes, row.paused)
 }
@@ -168,6 +141,7 @@ impl Backend {
             if row.own_zones { self.zoned_seats(id, row.plan).await? } else { self.plan_seats(row.plan).await? };
         let prices = rows::prices(&self.pg, id, row.price_version).await?;
         let prices = by_zone(&prices, seats.categories.len(), row.currency);
+        let fees = fees::of_version(&self.pg, id, row.price_version).await?;
         let zones = (0_u8..).zip(&seats.categories).zip(prices).map(|((category, name), price)| PriceZone {
             category,
             name: name.clone(),
@@ -188,6 +162,7 @@ impl Backend {
             registers: registration(&row)?,
             closes_at: row.closes,
             zones: zones.collect(),
+            fees,
             limit: row.seat_limit,
             hold_ttl_ms: row.hold_ttl_ms,
             map_digest: row.map_digest.clone(),
@@ -200,15 +175,6 @@ impl Backend {
 
     fn lock_sales(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<PerformanceId, CachedSale>> {
         self.sales.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-
-    /// The prices of one version.
-    pub(crate) async fn prices_of(&self, sale: &Sale, version: i32) -> Result<Prices> {
-        if version == sale.row.price_version {
-            return Ok(Prices(sale.view.zones.iter().map(|zone| zone.price).collect()));
-        }
-        let prices = rows::prices(&self.pg, sale.id(), version).await?;
-        Ok(Prices(by_zone(&prices, sale.seats.categories.len(), sale.row.currency)))
     }
 
     /// The seats of a plan in the zones of a performance.

@@ -7,6 +7,7 @@ mod blocking;
 mod desk;
 mod drafts;
 mod events;
+mod fees;
 mod imports;
 mod making;
 mod members;

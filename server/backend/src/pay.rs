@@ -9,6 +9,8 @@ mod settle;
 mod take_back;
 mod view;
 
+pub(crate) use view::charges_of;
+
 use crate::backend::Backend;
 use crate::catalog::Sale;
 use crate::error::{Error, Result, not_found, refuse};

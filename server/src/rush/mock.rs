@@ -341,6 +341,7 @@ impl Inner {
             now: Millis(now()),
             expires: Millis(order.expires),
             items: Vec::new(),
+            charges: None,
             total: eur(),
             pay_url: None,
             decline: None,

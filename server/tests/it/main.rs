@@ -30,6 +30,7 @@ mod door;
 mod draw;
 mod edge;
 mod faults;
+mod fees;
 mod files;
 mod healing;
 mod holds;

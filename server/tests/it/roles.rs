@@ -39,7 +39,9 @@ struct Things {
 type Line = (&'static str, &'static [(&'static str, &'static str)], Action, Others);
 
 const LINES: &[Line] = {
-    use Action::{EditEvents, EditMembers, EditPlans, ReadAudit, ReadDesk, ReadEvents, ReadOrders, ReadPlans, RunSale};
+    use Action::{
+        EditEvents, EditMembers, EditPlans, EditTerms, ReadAudit, ReadDesk, ReadEvents, ReadOrders, ReadPlans, RunSale,
+    };
     use Others::{NotFound, Own};
     &[
         ("organizer-desk", &[], ReadEvents, Own),
@@ -203,6 +205,8 @@ const LINES: &[Line] = {
             NotFound,
         ),
         ("organizer-member-remove", &[("account", "{account}"), ("role", "finance")], EditMembers, NotFound),
+        ("organizer-fees", &[], EditTerms, Own),
+        ("organizer-fees-save", &[("version", "999"), ("form[currency]", "EUR")], EditTerms, Own),
         ("organizer-audit", &[], ReadAudit, Own),
         // The last, because it ends the sale.
         ("organizer-sale-close", &[("performance", "{performance}")], RunSale, NotFound),
@@ -231,6 +235,7 @@ const PAGES: &[(&str, Action, Others)] = &[
     ("/organizer/orders", Action::ReadOrders, Others::Own),
     ("/organizer/orders/{order}", Action::ReadOrders, Others::NotFound),
     ("/organizer/members", Action::EditMembers, Others::Own),
+    ("/organizer/settings/fees", Action::EditTerms, Others::Own),
     ("/organizer/audit", Action::ReadAudit, Others::Own),
 ];
 

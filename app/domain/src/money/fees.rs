@@ -43,6 +43,43 @@ impl Rate {
     }
 }
 
+/// Why a text is no rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RateError {
+    /// No number, or one with too many digits.
+    #[error("a rate in per cent is expected, such as 19 or 8.25: {0}")]
+    NotANumber(super::AmountError),
+    /// More than the whole.
+    #[error("a rate is 0 to 100 per cent")]
+    TooMuch,
+}
+
+impl Rate {
+    /// Reads a rate in per cent as people write it: `19`, `8.25`, `8,25 %`; nothing typed is no rate.
+    ///
+    /// # Errors
+    /// Says what is wrong with it.
+    pub fn parse_percent(text: &str) -> Result<Self, RateError> {
+        let number = text.trim().trim_end_matches(['%', '\u{ff05}']).trim_end();
+        if text.trim().is_empty() {
+            return Ok(Self::NONE);
+        }
+        let basis_points = super::parse_decimal(number, 2).map_err(RateError::NotANumber)?;
+        u32::try_from(basis_points).ok().and_then(|rate| Self::try_from(rate).ok()).ok_or(RateError::TooMuch)
+    }
+
+    /// The rate in per cent, without zeros that say nothing: `19`, `8.25`, `0.5`.
+    #[must_use]
+    pub fn percent(self) -> String {
+        let (whole, hundredths) = (self.0 / 100, self.0 % 100);
+        match (hundredths, hundredths % 10) {
+            (0, _) => whole.to_string(),
+            (_, 0) => format!("{whole}.{}", hundredths / 10),
+            _ => format!("{whole}.{hundredths:02}"),
+        }
+    }
+}
+
 impl TryFrom<u32> for Rate {
     type Error = NotARate;
 
@@ -66,6 +103,26 @@ pub enum TaxMode {
     Inclusive,
     /// The tax comes on top of the stated price.
     Added,
+}
+
+impl TaxMode {
+    /// Every mode.
+    pub const ALL: &[Self] = &[Self::Inclusive, Self::Added];
+
+    /// The text form, as stored.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Inclusive => "inclusive",
+            Self::Added => "added",
+        }
+    }
+
+    /// Reads the text form.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|mode| mode.as_str() == text)
+    }
 }
 
 /// The tax on one kind of line.
@@ -326,6 +383,25 @@ impl FeeSchedule {
         }
     }
 
+    /// Whether it leaves every order as it is: no fee, and no tax on tickets.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.service_fixed_minor == 0
+            && self.service_rate == Rate::NONE
+            && self.order_fixed_minor == 0
+            && self.ticket_tax.rate == Rate::NONE
+    }
+
+    /// The rule for the tax on lines of a kind.
+    #[must_use]
+    pub fn tax_on(&self, kind: LineKind) -> TaxRule {
+        match kind {
+            LineKind::Ticket => self.ticket_tax,
+            LineKind::ServiceFee => self.service_tax,
+            LineKind::OrderFee => self.order_tax,
+        }
+    }
+
     /// Checks what was typed.
     ///
     /// # Errors
@@ -342,6 +418,16 @@ impl FeeSchedule {
             }
         }
         Ok(())
+    }
+
+    /// The bill of places whose seats are not known yet: they are numbered from 0.
+    ///
+    /// # Errors
+    /// As [`Self::bill`].
+    pub fn bill_of_prices(&self, prices: &[Money]) -> Result<Bill, BillError> {
+        let seats: Vec<PricedSeat> =
+            (0..).map(SeatNo).zip(prices).map(|(seat, price)| PricedSeat { seat, price: *price }).collect();
+        self.bill(&seats)
     }
 
     /// The bill of an order.

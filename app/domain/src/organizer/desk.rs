@@ -178,7 +178,8 @@ pub struct ZoneSales {
     pub zone: PriceZone,
     /// Its seats.
     pub seats: SeatCounts,
-    /// What its paid orders came to, at the prices that they were made at.
+    /// The tickets of its paid orders at the prices that they were made at: without fees, and without tax that
+    /// was added, which belong to no zone.
     pub revenue: Money,
 }
 

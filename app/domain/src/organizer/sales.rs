@@ -2,6 +2,7 @@
 
 use super::draft::{Check, HOLD_TTL_MAX_MS, HOLD_TTL_MIN_MS, WINDOW_MAX_MS, WINDOW_MIN_MS};
 use crate::ids::{EventId, PerformanceId, PlanId};
+use crate::money::fees::FeeSchedule;
 use crate::money::{Currency, Money};
 use crate::queue::{Mode, Phase};
 use crate::refusal::{Code, Refusal};
@@ -175,6 +176,9 @@ pub struct DraftView {
     pub release_per_min: u32,
     /// Currency of all prices.
     pub currency: Option<Currency>,
+    /// Fees and tax: those that would apply if it were published now, or those that it was published with.
+    #[serde(default)]
+    pub fees: Option<FeeSchedule>,
     /// The price zones.
     pub zones: Vec<ZoneTotal>,
     /// Seats off sale.

@@ -1,6 +1,6 @@
 //! What was ordered: the evening and the seats.
 
-use crate::components::cover::CoverStrip;
+use crate::components::{cover::CoverStrip, fees::Sums};
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
@@ -27,21 +27,35 @@ pub(super) fn Head(order: OrderView) -> impl IntoView {
     .into_any()
 }
 
-/// The seats with their prices, and the sum. They don't change in an order's life.
+/// The seats with their prices, and what they come to. They don't change in an order's life.
 #[component]
 pub(super) fn Seats(order: RwSignal<OrderView>) -> impl IntoView {
-    let lang = lang();
-    let (items, total) = order.with_untracked(|order| (order.items.clone(), order.total));
+    let (items, charges, total) =
+        order.with_untracked(|order| (order.items.clone(), order.charges.clone(), order.total));
     view! {
         <ul class="order-items" data-testid="items">
             {items.into_iter().map(|item| view! { <li><Seat item/></li> }).collect_view()}
         </ul>
-        <p class="order-total">
-            <span>{td_string!(lang, orders.total)}</span>
-            <b data-testid="total">{format::money(lang, total)}</b>
-        </p>
+        <Sums charges total/>
     }
     .into_any()
+}
+
+/// What was paid beside the prices that the tickets show; nothing where the prices are all of it.
+#[component]
+pub(super) fn Paid(order: RwSignal<OrderView>) -> impl IntoView {
+    let lang = lang();
+    let (charges, total) = order.with_untracked(|order| (order.charges.clone(), order.total));
+    charges
+        .map(|charges| {
+            view! {
+                <section class="order-paid" aria-labelledby="order-paid" data-testid="paid">
+                    <h2 id="order-paid">{td_string!(lang, fees.paid)}</h2>
+                    <Sums charges=Some(charges) total/>
+                </section>
+            }
+        })
+        .into_any()
 }
 
 #[component]

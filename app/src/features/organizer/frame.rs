@@ -52,6 +52,14 @@ impl Tab {
         }
     }
 
+    /// Where the way into the part begins for a role; none where it sees no page of it.
+    fn entry(self, role: Role) -> Option<&'static str> {
+        if role.may(self.needs()) {
+            return Some(self.href());
+        }
+        (self == Self::Settings && role.may(Sub::Fees.needs())).then(|| Sub::Fees.href())
+    }
+
     fn name(self, lang: Locale) -> &'static str {
         match self {
             Self::Events => td_string!(lang, organizer.tab_events),
@@ -99,6 +107,14 @@ impl Sub {
         }
     }
 
+    fn needs(self) -> Action {
+        match self {
+            Self::Report | Self::Refunds | Self::Disputes | Self::Reconciliation => Action::ReadMoney,
+            Self::General => Action::EditSettings,
+            Self::Fees => Action::EditTerms,
+        }
+    }
+
     /// The pages beside it.
     fn all(self) -> &'static [Self] {
         match self {
@@ -120,6 +136,7 @@ pub(super) fn Subnav(
     let links = current
         .all()
         .iter()
+        .filter(|each| may(each.needs()))
         .map(|each| {
             let here = (*each == current).then_some("page");
             view! { <li><a href=each.href() aria-current=here>{each.name(lang)}</a></li> }
@@ -214,10 +231,10 @@ fn Framed(desk: Desk, tab: Tab, children: Children) -> impl IntoView {
     provide_context(desk);
     let links = Tab::ALL
         .into_iter()
-        .filter(|tab| role.may(tab.needs()))
-        .map(|each| {
+        .filter_map(|each| {
+            let href = each.entry(role)?;
             let current = (each == tab).then_some("page");
-            view! { <li><a href=each.href() aria-current=current>{each.name(lang)}</a></li> }
+            Some(view! { <li><a href=href aria-current=current>{each.name(lang)}</a></li> })
         })
         .collect_view();
     view! {

@@ -11,6 +11,8 @@ use crate::format;
 use crate::i18n::td_string;
 use crate::seatmap::words as map_words;
 use domain::hold::Held;
+use domain::money::fees::FeeSchedule;
+use domain::money::summary::Summary;
 use domain::{Money, SeatNo};
 use leptos::prelude::*;
 use leptos_router::NavigateOptions;
@@ -94,6 +96,9 @@ fn Chosen(room: Room) -> impl IntoView {
         room.hold(move |path| navigate(path, NavigateOptions::default()));
     };
     let minutes = room.view.with_value(|view| view.hold_ttl_ms / 60_000);
+    let sums = Memo::new(move |_| total(room));
+    let prices = move || sums.with(|sums| sums.as_ref().map(|(least, most)| (least.total, most.total)));
+    let included = move || sums.with(|sums| sums.as_ref().and_then(|(least, most)| words::included(lang, least, most)));
     view! {
         <div class="basket-head">
             <h2>{td_string!(lang, seats.basket)}</h2>
@@ -120,9 +125,10 @@ fn Chosen(room: Room) -> impl IntoView {
             <p class="basket-total">
                 <span>{td_string!(lang, seats.basket_total)}</span>
                 <span data-testid="basket-total">
-                    {move || total(room).map(|sums| map_words::prices(lang, Some(sums)))}
+                    {move || prices().map(|ends| map_words::prices(lang, Some(ends)))}
                 </span>
             </p>
+            {move || included().map(|text| view! { <p class="basket-fees" data-testid="basket-fees">{text}</p> })}
         </Show>
         <button
             type="button"
@@ -156,18 +162,23 @@ fn chosen_areas(selection: &Selection) -> Vec<u32> {
     selection.areas().iter().map(|wish| wish.area).collect()
 }
 
-/// The least and the most that the chosen seats and places will cost: another sum only where an area has
-/// places of several prices.
-fn total(room: Room) -> Option<(Money, Money)> {
-    let add = |sum: (Money, Money), more: (Money, Money)| {
-        (sum.0.checked_add(more.0).unwrap_or(sum.0), sum.1.checked_add(more.1).unwrap_or(sum.1))
-    };
+/// The least and the most that an order of the chosen seats and places comes to, fees and tax with it, by
+/// the rule that bills it: another sum only where an area has places of several prices.
+fn total(room: Room) -> Option<(Summary, Summary)> {
     room.renewed.track();
-    room.selection.with(|selection| {
+    let prices: Vec<(Money, Money)> = room.selection.with(|selection| {
         let seats = selection.seats().iter().filter_map(|seat| price_of(room, *seat)).map(|price| (price, price));
-        let areas = selection.areas().iter().filter_map(|wish| times(room.area_prices(wish.area)?, wish.count));
-        seats.chain(areas).reduce(add)
-    })
+        let areas = selection.areas().iter().filter_map(|wish| {
+            let count = usize::try_from(wish.count).ok()?;
+            Some(std::iter::repeat_n(room.area_prices(wish.area)?, count))
+        });
+        seats.chain(areas.flatten()).collect()
+    });
+    let currency = prices.first()?.0.currency;
+    let schedule = room.view.with_value(|view| view.fees).unwrap_or_else(|| FeeSchedule::none(currency));
+    let (least, most): (Vec<Money>, Vec<Money>) = prices.into_iter().unzip();
+    let sums = |prices: &[Money]| Some(Summary::of(&schedule, &schedule.bill_of_prices(prices).ok()?));
+    Some((sums(&least)?, sums(&most)?))
 }
 
 /// So many places at these prices.

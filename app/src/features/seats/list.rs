@@ -12,6 +12,7 @@ use super::key::fresh_key;
 use super::model::Notice;
 use super::pick::PickForm;
 use super::words;
+use crate::components::fees;
 use crate::components::missing::Failure;
 use crate::components::raw_text::Title;
 use crate::error::AppError;
@@ -92,6 +93,10 @@ fn List(data: ListData, opened: Callback<()>) -> impl IntoView {
                 <h1>{title}</h1>
                 <p>{view.artist.clone()} " · " {view.venue.clone()} " · " {format::moment(lang, &view.starts)}</p>
                 <p>{td_string!(lang, seats.list_intro, limit = view.limit)}</p>
+                {view.fees.as_ref().map(|schedule| {
+                    let text = td_string!(lang, fees.applies, terms = fees::terms(lang, schedule));
+                    view! { <p data-testid="fee-terms">{text}</p> }
+                })}
             </header>
             <nav class="seatlist-links">
                 <a href=format!("/performances/{}/seats", view.id) data-testid="to-map">{td_string!(lang, seats.to_map)}</a>

@@ -8,6 +8,7 @@ use super::key::fresh_key;
 use super::list::{HoldRefused, Listed};
 use super::model::{Notice, Selection};
 use super::room::Room;
+use crate::components::fees;
 use crate::error::AppError;
 use crate::format;
 use crate::i18n::{Locale, td_string};
@@ -56,6 +57,10 @@ pub fn Picker(
         room.renewed.track();
         view! { <Fields zones=room.view.with_value(|view| view.zones.clone()) limit count zone wheelchair/> }
     };
+    let note = move || {
+        room.renewed.track();
+        room.view.with_value(|view| all_in(room.lang, view))
+    };
     view! {
         <Show when=shown>
             <form class="picker" data-testid="picker" on:submit=pick aria-label=td_string!(room.lang, seats.pick_title)>
@@ -63,6 +68,7 @@ pub fn Picker(
                 <button type="submit" class="button" data-testid="pick" disabled=move || room.busy.get()>
                     {td_string!(room.lang, seats.pick_for_me)}
                 </button>
+                {note}
             </form>
         </Show>
     }
@@ -116,6 +122,12 @@ fn zone_option(lang: Locale, zone: PriceZone) -> Option<impl IntoView> {
     Some(view! { <option value=zone.category.to_string()>{format!("{price} · {}", zone.name)}</option> })
 }
 
+/// What one ticket comes to at least, where that is more than its price.
+fn all_in(lang: Locale, view: &PerformanceView) -> Option<impl IntoView + use<>> {
+    let text = fees::all_in_from(lang, &view.zones, view.fees.as_ref()?)?;
+    Some(view! { <p class="picker-note" data-testid="all-in">{text}</p> })
+}
+
 /// The same without script: a form that posts, holds and leads to the order.
 #[component]
 pub fn PickForm(
@@ -133,6 +145,7 @@ pub fn PickForm(
         }
     });
     let (id, limit) = (view.id, view.limit);
+    let note = all_in(lang, &view);
     let refusal = move || {
         let error = hold.value().get()?.err()?;
         Some(view! { <HoldRefused error performance=id limit names=Listed::default()/> })
@@ -148,6 +161,7 @@ pub fn PickForm(
                 <button class="button" type="submit" data-testid="pick" disabled=move || hold.pending().get()>
                     {td_string!(lang, seats.pick_and_hold)}
                 </button>
+                {note}
             </ActionForm>
         </section>
     }

@@ -3,6 +3,8 @@
 use super::model::Notice;
 use crate::error::AppError;
 use crate::i18n::{Locale, td_string};
+use crate::seatmap::words::prices;
+use domain::money::summary::Summary;
 use domain::venue::best::Seating;
 use domain::{Code, SeatNo};
 
@@ -84,9 +86,48 @@ fn picked(lang: Locale, count: usize, seating: Seating) -> String {
     }
 }
 
+/// What a total has in it beside the prices, for the least and the most that it can be; nothing where it is
+/// the prices alone.
+pub fn included(lang: Locale, least: &Summary, most: &Summary) -> Option<String> {
+    let (fees, tax) = ((least.fees(), most.fees()), (least.tax_added(), most.tax_added()));
+    let words = match (fees.1.minor > 0, tax.1.minor > 0) {
+        (false, false) => return None,
+        (true, false) => td_string!(lang, fees.includes_fees, fees = prices(lang, Some(fees))),
+        (false, true) => td_string!(lang, fees.includes_tax, tax = prices(lang, Some(tax))),
+        (true, true) => {
+            td_string!(lang, fees.includes_both, fees = prices(lang, Some(fees)), tax = prices(lang, Some(tax)))
+        }
+    };
+    Some(words.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use domain::Money;
+    use domain::money::fees::{FeeSchedule, Rate, TaxMode, TaxRule};
+
+    #[test]
+    fn a_total_says_what_it_has_in_it() {
+        let none = FeeSchedule::none("EUR".parse().unwrap());
+        let tax = TaxRule { rate: Rate::try_from(1_000).unwrap(), mode: TaxMode::Added };
+        let sums = |schedule: FeeSchedule, minor: i64| {
+            Summary::of(&schedule, &schedule.bill_of_prices(&[Money::new(minor, schedule.currency)]).unwrap())
+        };
+        let said = |schedule: FeeSchedule, least: i64, most: i64| {
+            included(Locale::en, &sums(schedule, least), &sums(schedule, most))
+        };
+        let fee = FeeSchedule { service_rate: Rate::try_from(500).unwrap(), ..none };
+        let both = FeeSchedule { ticket_tax: tax, ..fee };
+        assert_eq!(said(none, 1_000, 2_000), None);
+        assert_eq!(said(fee, 1_000, 1_000).as_deref(), Some("Includes €0.50 in fees."));
+        assert_eq!(
+            said(both, 1_000, 2_000).as_deref(),
+            Some("Includes €0.50 to €1.00 in fees and €1.00 to €2.00 in tax.")
+        );
+        let taxed = FeeSchedule { ticket_tax: tax, ..none };
+        assert_eq!(said(taxed, 1_000, 1_000).as_deref(), Some("Includes €1.00 in tax."));
+    }
 
     struct House;
 

@@ -8,7 +8,7 @@ use crate::backend::Backend;
 use crate::catalog::Sale;
 use crate::error::{Result, not_found, refuse};
 use crate::postgres::drafts::{self, DraftRow};
-use crate::postgres::{catalog, detached, events, plans, publishing};
+use crate::postgres::{catalog, detached, events, fees, plans, publishing};
 use domain::account::Session;
 use domain::hold::SEATS_PER_HOLD_MAX;
 use domain::organizer::Action;
@@ -245,6 +245,10 @@ impl Backend {
             Some(id) => (events::plan_of(&self.pg, member.organization, id).await?, Some(self.plan_facts(id).await?)),
             None => (None, None),
         };
+        let fees = match draft.currency {
+            Some(currency) => fees::of_currency(&self.pg, member.organization, currency).await?,
+            None => None,
+        };
         let zone = plan.as_ref().map(|plan| plan.zone.as_str());
         let local =
             |at: Option<Millis>| zone.zip(at).map_or(Ok(LocalText::default()), |(zone, at)| local_text(at, zone));
@@ -275,6 +279,7 @@ impl Backend {
             shoppers_max: draft.shoppers_max,
             release_per_min: draft.release_per_min,
             currency: draft.currency,
+            fees: fees.filter(|fees| !fees.is_nothing()),
             zones: zones.collect(),
             blocked: u32::try_from(blocked).unwrap_or(u32::MAX),
             loses_with_plan: facts.as_ref().is_some_and(|facts| draft.loses_with_plan(facts.categories.len())),
@@ -330,6 +335,7 @@ impl Backend {
             shoppers_max: row.shoppers_max,
             release_per_min: row.release_per_min,
             currency: Some(row.currency),
+            fees: sale.view.fees,
             zones,
             blocked: u32::try_from(off.len()).unwrap_or(u32::MAX),
             loses_with_plan: false,

@@ -7,7 +7,7 @@ use crate::organizer::Member;
 use crate::organizer::blocking::BlockChange;
 use crate::postgres::drafts::DraftRow;
 use crate::postgres::prices::PricedRow;
-use crate::postgres::{catalog, detached, drafts, prices};
+use crate::postgres::{catalog, detached, drafts, fees, prices};
 use domain::account::Session;
 use domain::organizer::Action;
 use domain::organizer::draft::Zone;
@@ -352,6 +352,7 @@ impl Backend {
             let mut tx = this.pg.begin().await?;
             let Some(next) = prices::next_version(&mut *tx, id, version).await? else { return conflict() };
             prices::insert_version(&mut *tx, id, next, &zones, &amounts).await?;
+            fees::carry(&mut *tx, id, version, next).await?;
             let detail = json!({ "version": next, "zones": told(&effect) });
             this.record(&mut *tx, &member, "prices.change", &format!("performance {id}"), &detail).await?;
             tx.commit().await?;

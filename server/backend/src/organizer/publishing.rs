@@ -9,9 +9,10 @@ use crate::backend::{Backend, random_bytes};
 use crate::catalog::Sale;
 use crate::error::{Error, Result, not_found, refuse};
 use crate::postgres::publishing::{self, PerformanceInsert};
-use crate::postgres::{detached, draws, events};
+use crate::postgres::{detached, draws, events, fees};
 use domain::account::Session;
 use domain::hold::SeatState;
+use domain::money::fees::FeeSchedule;
 use domain::organizer::Action;
 use domain::organizer::draft::{Draft, PlanFacts, Zone, missing};
 use domain::organizer::sales::{Readiness, SectionReady};
@@ -22,6 +23,9 @@ use sha2::{Digest as _, Sha256};
 use sqlx::PgConnection;
 use std::path::Path;
 use std::sync::Arc;
+
+/// The version of the prices that a performance is published with.
+const FIRST_PRICES: i32 = 1;
 
 /// A draft that was checked, with all that publishing needs.
 struct Publication {
@@ -61,9 +65,11 @@ impl Backend {
                 return changed_meanwhile();
             }
             publication.insert(&mut tx, now).await?;
+            let fees = publication.take_fees(&mut tx, &member).await?;
             let [_, opens, _] = publication.times;
             draws::commit(&mut *tx, id, opens, this.name_round(opens).as_ref(), now).await?;
             let mut detail = told(&publication.draft, version);
+            detail["fees"] = json!(fees);
             detail["commitment"] = json!(hex::encode(Sha256::digest(publication.seed)));
             this.record(&mut *tx, &member, "performance.publish", &format!("performance {id}"), &detail).await?;
             tx.commit().await?;
@@ -200,6 +206,15 @@ impl Publication {
             now,
         };
         Ok(publishing::insert(db, &insert).await?)
+    }
+
+    /// Takes over the schedule that the organization has for the currency at this moment: later changes of
+    /// it are for what is published later.
+    async fn take_fees(&self, db: &mut PgConnection, member: &Member) -> Result<Option<FeeSchedule>> {
+        let found = fees::of_currency(&mut *db, member.organization, self.currency).await?;
+        let Some(schedule) = found.filter(|schedule| !schedule.is_nothing()) else { return Ok(None) };
+        fees::publish(db, self.id, FIRST_PRICES, &schedule).await?;
+        Ok(Some(schedule))
     }
 }
 

@@ -4,9 +4,11 @@ use super::members::audit_row;
 use crate::backend::Backend;
 use crate::catalog::zoned;
 use crate::error::{Result, not_found};
+use crate::pay::charges_of;
 use crate::postgres::story as rows;
 use crate::postgres::{audit_log, detached, orders};
 use domain::account::Session;
+use domain::money::summary::Summary;
 use domain::order::OrderItem;
 use domain::organizer::Action;
 use domain::organizer::search::{
@@ -61,6 +63,7 @@ async fn tell(db: &mut PgConnection, organization: OrganizationId, id: OrderId) 
             price: Money::new(item.amount_minor, head.currency),
         })
         .collect();
+    let charges = charges_of(&mut *db, id, head.currency).await?;
     let attempts = rows::attempts(&mut *db, id).await?;
     let ids: Vec<String> = attempts.iter().map(|attempt| attempt.id.to_string()).collect();
     let told = rows::webhooks(&mut *db, &ids, i64::try_from(WEBHOOKS_MAX + 1).unwrap_or(i64::MAX)).await?;
@@ -78,7 +81,7 @@ async fn tell(db: &mut PgConnection, organization: OrganizationId, id: OrderId) 
         webhooks_left_out: told.len() > WEBHOOKS_MAX,
         webhooks: told.into_iter().take(WEBHOOKS_MAX).map(|row| webhook(row, &zone)).collect::<Result<_>>()?,
         refunds: refunds.into_iter().map(|row| refund(row, &zone)).collect::<Result<_>>()?,
-        head: story_head(head)?,
+        head: story_head(head, charges)?,
         items,
     })
 }
@@ -87,7 +90,7 @@ fn at(time: Option<Millis>, zone: &str) -> Result<Option<ZonedTime>> {
     time.map(|time| zoned(time, zone)).transpose()
 }
 
-fn story_head(row: rows::HeadRow) -> Result<StoryHead> {
+fn story_head(row: rows::HeadRow, charges: Option<Summary>) -> Result<StoryHead> {
     let zone = row.time_zone.as_str();
     Ok(StoryHead {
         id: row.id,
@@ -95,6 +98,7 @@ fn story_head(row: rows::HeadRow) -> Result<StoryHead> {
         role: row.role,
         performance: row.performance,
         starts: zoned(row.starts, zone)?,
+        charges,
         total: Money::new(row.total_minor, row.currency),
         created: zoned(row.created, zone)?,
         expires: zoned(row.expires, zone)?,

@@ -1,17 +1,29 @@
 //! What a fan sees of own orders.
 
 use crate::backend::Backend;
-use crate::catalog::zoned;
+use crate::catalog::{Sale, zoned};
 use crate::error::{Error, Result, not_found};
 use crate::postgres::orders::{self, OrderRow};
-use crate::postgres::{attempts, tickets};
+use crate::postgres::{attempts, fees, lines, tickets};
 use domain::account::Session;
+use domain::money::fees::Bill;
+use domain::money::summary::Summary;
 use domain::order::{OrderItem, OrderRow as ListedOrder, OrderStatus, OrderView};
-use domain::{Millis, Money, OrderId};
+use domain::{Currency, Millis, Money, OrderId};
+use sqlx::PgConnection;
 use std::sync::Arc;
 
 /// Most orders in one's list.
 const ORDERS_MAX: i64 = 100;
+
+/// What the total of a written order is made of, by its lines; none where it is the prices of its seats.
+pub(crate) async fn charges_of(db: &mut PgConnection, id: OrderId, currency: Currency) -> Result<Option<Summary>> {
+    let Some(schedule) = fees::of_order(&mut *db, id).await? else { return Ok(None) };
+    let Some(lines) = lines::of_orders(db, &[id.0]).await?.remove(&id) else { return Ok(None) };
+    let bill = Bill::of_lines(currency, lines)
+        .map_err(|e| Error::Broken(format!("the lines of order {id} are no bill: {e}")))?;
+    Ok(Some(Summary::of(&schedule, &bill)))
+}
 
 impl Backend {
     /// One's own order. Until its row is written the hold stands in for it.
@@ -37,6 +49,11 @@ impl Backend {
             if row.status == OrderStatus::Fulfilled { tickets::of_order(&self.pg, row.id).await? } else { Vec::new() };
         let mut view = self.frame(&sale, row.id, row.status, row.expires)?;
         view.total = Money::new(row.total_minor, row.currency);
+        // A performance has a schedule for every version of its prices, or for none.
+        if sale.view.fees.is_some() {
+            let mut db = self.pg.acquire().await?;
+            view.charges = charges_of(&mut db, row.id, row.currency).await?;
+        }
         view.items = items
             .into_iter()
             .map(|item| OrderItem {
@@ -62,6 +79,7 @@ impl Backend {
         let mut view = self.frame(&sale, id, Self::status_of_record(&record), Millis(record.x))?;
         let prices = self.prices_of(&sale, record.v).await?;
         view.total = prices.total(&sale, &seats)?;
+        view.charges = prices.charges(&sale, &seats)?;
         for seat in seats {
             let names = sale.seats.seats.get(seat.0 as usize);
             let (Some(names), Some(price)) = (names, prices.of(&sale, seat)) else {
@@ -79,13 +97,7 @@ impl Backend {
         Ok(view)
     }
 
-    fn frame(
-        &self,
-        sale: &crate::catalog::Sale,
-        id: OrderId,
-        status: OrderStatus,
-        expires: Millis,
-    ) -> Result<OrderView> {
+    fn frame(&self, sale: &Sale, id: OrderId, status: OrderStatus, expires: Millis) -> Result<OrderView> {
         Ok(OrderView {
             id,
             status,
@@ -98,6 +110,7 @@ impl Backend {
             now: self.now(),
             expires,
             items: Vec::new(),
+            charges: None,
             total: Money::new(0, sale.row.currency),
             pay_url: None,
             decline: None,

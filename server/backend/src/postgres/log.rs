@@ -1,8 +1,9 @@
 //! What the order writer commits: a folded batch of log entries and the new position, together.
 
+use super::lines::{self, NewLines};
 use super::webhooks;
 use crate::webhooks::WebhookEvent;
-use domain::{Millis, PerformanceId};
+use domain::{Millis, PerformanceId, SeatNo};
 use sqlx::{PgConnection, PgExecutor, Row as _};
 use uuid::Uuid;
 
@@ -64,6 +65,21 @@ pub(crate) struct NewOrders {
     pub(crate) item_seats: Vec<i32>,
 }
 
+/// What new orders come to, where fees or taxes are charged.
+#[derive(Debug, Default)]
+pub(crate) struct Bills {
+    /// The totals, in the order of the ids.
+    pub(crate) totals: Vec<i64>,
+    pub(crate) lines: NewLines,
+}
+
+/// A seat of a new order at the stated price of its version.
+pub(crate) struct PricedRow {
+    pub(crate) order: Uuid,
+    pub(crate) seat: SeatNo,
+    pub(crate) amount_minor: i64,
+}
+
 /// Closes the pending orders of ended holds, gives their claims up, and tells the endpoints that want to know.
 pub(crate) async fn close_ended(db: &mut PgConnection, ended: &[Uuid], now: Millis) -> sqlx::Result<()> {
     // Rows in one order everywhere: two transactions over the same orders never deadlock.
@@ -86,45 +102,51 @@ pub(crate) async fn close_ended(db: &mut PgConnection, ended: &[Uuid], now: Mill
     Ok(())
 }
 
-/// Writes orders with their items and claims. Answers the orders that did not get all their seats:
-/// they are `refused`, without claims.
+/// Stated prices of the seats of new orders, by order and seat; without seats that have no price.
+pub(crate) async fn stated_prices(
+    db: impl PgExecutor<'_>,
+    performance: PerformanceId,
+    new: &NewOrders,
+) -> sqlx::Result<Vec<PricedRow>> {
+    sqlx::query(
+        "select i.id, i.seat, r.amount_minor
+         from unnest($2::uuid[], $3::integer[]) as i (id, seat)
+         join unnest($4::uuid[], $5::integer[]) as o (id, version) on o.id = i.id
+         join performances p on p.id = $1
+         join plan_seats s on s.plan_id = p.plan_id and s.seat_no = i.seat and not s.gone
+         left join performance_seat_zones z on z.performance_id = $1 and z.seat_no = i.seat
+         join prices r on r.performance_id = $1 and r.version = o.version and r.category = coalesce(z.zone, s.category)
+         order by i.id, i.seat",
+    )
+    .bind(performance.0)
+    .bind(&new.item_orders)
+    .bind(&new.item_seats)
+    .bind(&new.ids)
+    .bind(&new.price_versions)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| {
+        let seat = u32::try_from(row.try_get::<i32, _>("seat")?)
+            .map_err(|e| sqlx::Error::ColumnDecode { index: "seat".to_owned(), source: e.into() })?;
+        Ok(PricedRow { order: row.try_get("id")?, seat: SeatNo(seat), amount_minor: row.try_get("amount_minor")? })
+    })
+    .collect()
+}
+
+/// Writes orders with their items and claims, and with their lines where they have bills. Answers the
+/// orders that did not get all their seats: they are `refused`, without claims.
 pub(crate) async fn insert_orders(
     db: &mut PgConnection,
     performance: PerformanceId,
     new: &NewOrders,
+    bills: Option<&Bills>,
     now: Millis,
 ) -> sqlx::Result<Vec<Uuid>> {
-    sqlx::query(
-        "with o as (
-            select * from unnest($2::uuid[], $3::uuid[], $4::boolean[], $5::integer[], $6::bigint[], $10::bigint[])
-                as o (id, account, open, version, created, expires)),
-         totals as (
-            select o.id, sum(r.amount_minor) as total
-            from unnest($7::uuid[], $8::integer[]) as i (id, seat)
-            join o on o.id = i.id
-            join performances p on p.id = $1
-            join plan_seats s on s.plan_id = p.plan_id and s.seat_no = i.seat and not s.gone
-            left join performance_seat_zones z on z.performance_id = $1 and z.seat_no = i.seat
-            join prices r on r.performance_id = $1 and r.version = o.version and r.category = coalesce(z.zone, s.category)
-            group by o.id)
-         insert into orders (id, performance_id, account_id, status, currency, total_minor, price_version, created_ms, expires_ms, released_ms)
-         select o.id, $1, o.account, case when o.open then 'pending_payment' else 'closed' end, p.currency,
-                coalesce(t.total, 0), o.version, o.created, o.expires, case when o.open then null else $9 end
-         from o join performances p on p.id = $1 left join totals t on t.id = o.id
-         on conflict (id) do nothing",
-    )
-    .bind(performance.0)
-    .bind(&new.ids)
-    .bind(&new.accounts)
-    .bind(&new.open)
-    .bind(&new.price_versions)
-    .bind(&new.created)
-    .bind(&new.item_orders)
-    .bind(&new.item_seats)
-    .bind(now.0)
-    .bind(&new.expires)
-    .execute(&mut *db)
-    .await?;
+    match bills {
+        Some(bills) => insert_billed(&mut *db, performance, new, bills, now).await?,
+        None => insert_at_prices(&mut *db, performance, new, now).await?,
+    }
     sqlx::query(
         "insert into order_items (order_id, seat_no, category, amount_minor)
          select i.id, i.seat, r.category, r.amount_minor
@@ -154,6 +176,78 @@ pub(crate) async fn insert_orders(
     .execute(&mut *db)
     .await?;
     refuse_incomplete(db, performance, new, now).await
+}
+
+/// Orders that come to the prices of their seats: summed where they are written.
+async fn insert_at_prices(
+    db: &mut PgConnection,
+    performance: PerformanceId,
+    new: &NewOrders,
+    now: Millis,
+) -> sqlx::Result<()> {
+    sqlx::query(
+        "with o as (
+            select * from unnest($2::uuid[], $3::uuid[], $4::boolean[], $5::integer[], $6::bigint[], $10::bigint[])
+                as o (id, account, open, version, created, expires)),
+         totals as (
+            select o.id, sum(r.amount_minor) as total
+            from unnest($7::uuid[], $8::integer[]) as i (id, seat)
+            join o on o.id = i.id
+            join performances p on p.id = $1
+            join plan_seats s on s.plan_id = p.plan_id and s.seat_no = i.seat and not s.gone
+            left join performance_seat_zones z on z.performance_id = $1 and z.seat_no = i.seat
+            join prices r on r.performance_id = $1 and r.version = o.version and r.category = coalesce(z.zone, s.category)
+            group by o.id)
+         insert into orders (id, performance_id, account_id, status, currency, total_minor, price_version, created_ms, expires_ms, released_ms)
+         select o.id, $1, o.account, case when o.open then 'pending_payment' else 'closed' end, p.currency,
+                coalesce(t.total, 0), o.version, o.created, o.expires, case when o.open then null else $9 end
+         from o join performances p on p.id = $1 left join totals t on t.id = o.id
+         on conflict (id) do nothing",
+    )
+    .bind(performance.0)
+    .bind(&new.ids)
+    .bind(&new.accounts)
+    .bind(&new.open)
+    .bind(&new.price_versions)
+    .bind(&new.created)
+    .bind(&new.item_orders)
+    .bind(&new.item_seats)
+    .bind(now.0)
+    .bind(&new.expires)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Orders that come to their bills. An order that is there already keeps its lines.
+async fn insert_billed(
+    db: &mut PgConnection,
+    performance: PerformanceId,
+    new: &NewOrders,
+    bills: &Bills,
+    now: Millis,
+) -> sqlx::Result<()> {
+    let written: Vec<Uuid> = sqlx::query_scalar(
+        "insert into orders (id, performance_id, account_id, status, currency, total_minor, price_version, created_ms, expires_ms, released_ms)
+         select o.id, $1, o.account, case when o.open then 'pending_payment' else 'closed' end, p.currency,
+                o.total, o.version, o.created, o.expires, case when o.open then null else $9 end
+         from unnest($2::uuid[], $3::uuid[], $4::boolean[], $5::integer[], $6::bigint[], $7::bigint[], $8::bigint[])
+             as o (id, account, open, version, created, expires, total)
+         join performances p on p.id = $1
+         on conflict (id) do nothing returning id",
+    )
+    .bind(performance.0)
+    .bind(&new.ids)
+    .bind(&new.accounts)
+    .bind(&new.open)
+    .bind(&new.price_versions)
+    .bind(&new.created)
+    .bind(&new.expires)
+    .bind(&bills.totals)
+    .bind(now.0)
+    .fetch_all(&mut *db)
+    .await?;
+    lines::insert(&mut *db, &bills.lines, &written).await
 }
 
 async fn refuse_incomplete(

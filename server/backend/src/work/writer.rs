@@ -5,6 +5,7 @@
 //! written is set aside with its evidence, in such a transaction too, so that one bad entry never
 //! holds up the others; many at once are no accident of an entry, and stop the writer instead.
 
+mod bills;
 mod fold;
 
 use crate::backend::Backend;
@@ -235,7 +236,8 @@ async fn commit(
     }
     let (mut refused, mut over) = (Vec::new(), Vec::new());
     if !folded.orders.ids.is_empty() {
-        refused = rows::insert_orders(&mut tx, id, &folded.orders, now).await?;
+        let bills = bills::of(&mut tx, sale, &folded.orders).await?;
+        refused = rows::insert_orders(&mut tx, id, &folded.orders, bills.as_ref(), now).await?;
         if let Some(order) = rows::incomplete(&mut *tx, &folded.orders).await? {
             return Err(Refused::Data(format!("order {order} names a seat that is not in the plan or has no price")));
         }

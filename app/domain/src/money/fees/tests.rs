@@ -175,3 +175,50 @@ proptest! {
         prop_assert!(bill.totals().gross_minor >= stated);
     }
 }
+
+#[test]
+fn rates_are_typed_in_per_cent() {
+    for (text, basis_points) in [
+        ("19", 1_900),
+        (" 8.25 ", 825),
+        ("8,25 %", 825),
+        ("0.5", 50),
+        ("100%", 10_000),
+        ("", 0),
+        (" ", 0),
+        ("７％", 700),
+    ] {
+        assert_eq!(Rate::parse_percent(text), Ok(rate(basis_points)), "{text:?}");
+    }
+    for text in ["19.123", "x", "%", "-1", "1e1", "100.01", "1000", "99999999999"] {
+        assert!(Rate::parse_percent(text).is_err(), "{text:?}");
+    }
+    for (basis_points, text) in [(1_900, "19"), (825, "8.25"), (50, "0.5"), (5, "0.05"), (0, "0"), (10_000, "100")] {
+        assert_eq!(rate(basis_points).percent(), text);
+        assert_eq!(Rate::parse_percent(text), Ok(rate(basis_points)));
+    }
+}
+
+#[test]
+fn a_schedule_that_leaves_orders_as_they_are_is_nothing() {
+    let none = FeeSchedule::none(currency("EUR"));
+    // Tax on a fee that nobody pays is no tax.
+    assert!(FeeSchedule { service_tax: tax(1_900, TaxMode::Added), ..none }.is_nothing());
+    assert!(none.is_nothing());
+    for some in [
+        FeeSchedule { service_fixed_minor: 1, ..none },
+        FeeSchedule { service_rate: rate(1), ..none },
+        FeeSchedule { order_fixed_minor: 1, ..none },
+        FeeSchedule { ticket_tax: tax(1, TaxMode::Inclusive), ..none },
+    ] {
+        assert!(!some.is_nothing(), "{some:?}");
+    }
+}
+
+#[test]
+fn places_without_numbers_come_to_the_same_bill() {
+    let fees = FeeSchedule { service_rate: rate(500), order_fixed_minor: 300, ..FeeSchedule::none(currency("EUR")) };
+    let prices = [Money::new(5_000, currency("EUR")), Money::new(5_000, currency("EUR"))];
+    assert_eq!(fees.bill_of_prices(&prices), fees.bill(&seats("EUR", &[5_000, 5_000])));
+    assert_eq!(fees.bill_of_prices(&prices).unwrap().total().minor, 10_800);
+}

@@ -4,6 +4,7 @@ use super::super::members::AuditRow;
 use crate::account::Role;
 use crate::ids::{AttemptId, OrderId, PerformanceId, TicketId};
 use crate::money::Money;
+use crate::money::summary::Summary;
 use crate::order::{AttemptStatus, OrderItem, OrderStatus};
 use crate::time::ZonedTime;
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,9 @@ pub struct StoryHead {
     pub venue: String,
     /// When the performance begins.
     pub starts: ZonedTime,
+    /// What the total is made of; none where it is the prices of the seats alone.
+    #[serde(default)]
+    pub charges: Option<Summary>,
     /// The sum.
     pub total: Money,
     /// When its row says that the hold was made.
@@ -341,6 +345,7 @@ mod tests {
             event: "E".into(),
             venue: "V".into(),
             starts: at(1_000_000),
+            charges: None,
             total: euro(100),
             created: at(10),
             expires: at(900),

@@ -1,9 +1,11 @@
 //! A performance in the making: its form, what is missing, publishing.
 
 mod fields;
+mod terms;
 mod words;
 
 use self::fields::{Limits, WaitingRoom, WhereWhen};
+pub(super) use self::terms::Terms;
 pub(super) use self::words::mode_text;
 use self::words::{detail_text, item_text};
 use super::api;
@@ -101,6 +103,7 @@ fn Making(view: DraftView, changed: Callback<()>) -> impl IntoView {
             </div>
             <aside class="sales-part sales-aside">
                 <Checklist id=view.id checks=view.checks.clone()/>
+                {view.currency.is_some().then(|| view! { <Terms schedule=view.fees open=true/> })}
                 {edit.then(|| view! { <Publish id=view.id version=view.version checks=view.checks.clone() changed/> })}
                 {edit.then(|| view! { <Delete id=view.id version=view.version/> })}
             </aside>

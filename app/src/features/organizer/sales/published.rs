@@ -1,6 +1,6 @@
 //! A published performance: what is fixed, whether its seats are in place, and the ways on.
 
-use super::draft::{Zones, mode_text};
+use super::draft::{Terms, Zones, mode_text};
 use crate::components::icon::{Icon, Sign};
 use crate::components::phase::PhaseLabel;
 use crate::features::organizer::frame::may;
@@ -51,7 +51,8 @@ pub(super) fn PublishedPart(view: DraftView, published: Published, changed: Call
         <Facts view=view.clone() commitment=published.commitment/>
         <section class="sales-part" aria-labelledby="zones">
             <h2 id="zones">{td_string!(lang, sales.prices)}</h2>
-            <Zones view/>
+            <Zones view=view.clone()/>
+            <Terms schedule=view.fees/>
         </section>
     }
     .into_any()

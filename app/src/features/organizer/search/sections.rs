@@ -2,9 +2,11 @@
 
 use super::story::At;
 use super::words::{attempt_text, refund_text};
+use crate::components::fees::Sums;
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
+use domain::money::summary::Summary;
 use domain::order::OrderItem;
 use domain::organizer::search::{SetAside, StoryAttempt, StoryMail, StoryRefund, StoryTicket, StoryWebhook};
 use domain::{Money, ZonedTime};
@@ -20,7 +22,7 @@ fn pair_at(name: &'static str, time: Option<ZonedTime>) -> impl IntoView {
 }
 
 #[component]
-pub(super) fn Seats(items: Vec<OrderItem>, total: Money) -> impl IntoView {
+pub(super) fn Seats(items: Vec<OrderItem>, charges: Option<Summary>, total: Money) -> impl IntoView {
     let lang = lang();
     view! {
         <section class="story-part">
@@ -39,10 +41,7 @@ pub(super) fn Seats(items: Vec<OrderItem>, total: Money) -> impl IntoView {
                     })
                     .collect_view()}
             </ul>
-            <p class="order-total">
-                <span>{td_string!(lang, orders.total)}</span>
-                <b>{format::money(lang, total)}</b>
-            </p>
+            <Sums charges total/>
         </section>
     }
     .into_any()

@@ -57,7 +57,7 @@ fn Story(story: OrderStory) -> impl IntoView {
         ..
     } = story;
     let title = td_string!(lang, search.order, id = short_id(head.id));
-    let (total, status, quiet) = (head.total, head.status.as_str(), notes.is_empty());
+    let (charges, total, status, quiet) = (head.charges.clone(), head.total, head.status.as_str(), notes.is_empty());
     view! {
         <Title text=title/>
         <article class="story" data-testid="order-story" data-status=status>
@@ -70,7 +70,7 @@ fn Story(story: OrderStory) -> impl IntoView {
                     </ol>
                 </section>
                 <div class="story-parts">
-                    <Seats items total/>
+                    <Seats items charges total/>
                     <Tickets tickets/>
                     <Attempts attempts/>
                     <Refunds refunds set_aside/>

@@ -28,6 +28,7 @@ pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) ->
         "sale.close" => td_string!(lang, organizer.did_performance_close),
         "seats.block" => td_string!(lang, organizer.did_seats_block),
         "seats.unblock" => td_string!(lang, organizer.did_seats_unblock),
+        "fees.edit" => td_string!(lang, organizer.did_fees_edit),
         "prices.edit" => td_string!(lang, organizer.did_prices_edit),
         "prices.change" => td_string!(lang, organizer.did_prices_change),
         "plan.upload" => td_string!(lang, organizer.did_plan_upload),

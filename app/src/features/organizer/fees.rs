@@ -1,0 +1,115 @@
+//! Fees and tax: one form for each currency, with an example that follows what is typed.
+
+mod api;
+mod form;
+
+use self::form::{Card, refusal_text};
+use super::frame::{Frame, Sub, Subnav, Tab};
+use crate::components::icon::{Icon, Sign};
+use crate::components::missing::Failure;
+use crate::components::raw_text::Title;
+use crate::i18n::td_string;
+use crate::lang::lang;
+use api::FeesSave;
+use domain::Currency;
+use domain::organizer::Action;
+use domain::organizer::fees::{FeesEntry, FeesForm};
+use leptos::prelude::*;
+use leptos_router::hooks::use_query_map;
+
+/// The organization's fees.
+#[component]
+pub fn FeesPage() -> impl IntoView {
+    let lang = lang();
+    let action = ServerAction::<FeesSave>::new();
+    let list = Resource::new(|| (), |()| api::organizer_fees());
+    let value = action.value();
+    Effect::new(move |_| {
+        // A refusal leaves what is typed where it is.
+        if matches!(value.get(), Some(Ok(_))) {
+            list.refetch();
+        }
+    });
+    view! {
+        <Title text=td_string!(lang, fees.title)/>
+        <Frame tab=Tab::Settings needs=Action::EditTerms>
+            <header class="org-head">
+                <h1>{td_string!(lang, fees.title)}</h1>
+                <p class="quiet">{td_string!(lang, fees.intro)}</p>
+            </header>
+            <Subnav current=Sub::Fees/>
+            <Told action/>
+            <Transition>
+                {move || Suspend::new(async move {
+                    match list.await {
+                        Ok(list) => view! { <Cards list action/> }.into_any(),
+                        Err(error) => view! { <Failure error back="/organizer/settings/fees"/> }.into_any(),
+                    }
+                })}
+            </Transition>
+        </Frame>
+    }
+    .into_any()
+}
+
+/// What became of the last form: kept, or why not.
+#[component]
+fn Told(action: ServerAction<FeesSave>) -> impl IntoView {
+    let lang = lang();
+    let value = action.value();
+    // A form without JavaScript brings it back in the address.
+    let saved_before = use_query_map().read_untracked().get_str("saved").and_then(|code| code.parse::<Currency>().ok());
+    let saved = move || match value.get() {
+        Some(answer) => answer.ok(),
+        None => saved_before.map(|currency| currency.code().to_owned()),
+    };
+    view! {
+        <div class="notice-place" role="alert">
+            {move || value.get().and_then(Result::err).map(|error| view! {
+                <p class="notice notice-bad" data-testid="refusal" data-code=error.code().as_str()>
+                    <Sign icon=Icon::Attention/>
+                    <span>{refusal_text(lang, &error)}</span>
+                </p>
+            })}
+        </div>
+        <div class="notice-place" role="status">
+            {move || saved().map(|currency| view! {
+                <p class="notice" data-testid="saved">
+                    <Sign icon=Icon::Check/>
+                    <span><b>{currency}</b> " " {td_string!(lang, fees.saved)}</span>
+                </p>
+            })}
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn Cards(list: Vec<FeesEntry>, action: ServerAction<FeesSave>) -> impl IntoView {
+    let lang = lang();
+    let known: Vec<String> = list.iter().map(|entry| entry.schedule.currency.code().to_owned()).collect();
+    let none = list.is_empty();
+    let cards = list
+        .into_iter()
+        .map(|FeesEntry { version, schedule }| {
+            let name = schedule.currency.code().to_owned();
+            let (shown, label) = (name.clone(), name.clone());
+            let form = FeesForm::of(&schedule);
+            view! {
+                <section class="org-part fees-part" data-testid="fees" data-currency=name aria-label=label>
+                    <h2>{shown}</h2>
+                    <Card version form action/>
+                </section>
+            }
+        })
+        .collect_view();
+    view! {
+        {none.then(|| view! { <p class="fees-none" data-testid="fees-none">{td_string!(lang, fees.none)}</p> })}
+        {cards}
+        <details class="org-part fees-part fees-new" data-testid="fees-new" open=none>
+            <summary><h2>{td_string!(lang, fees.add)}</h2></summary>
+            <Card version=0 form=FeesForm::default() action known/>
+        </details>
+    }
+    .into_any()
+}
