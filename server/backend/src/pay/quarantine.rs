@@ -7,7 +7,7 @@
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use crate::payment::{PaymentProvider, ProviderRefund, ProviderState};
+use crate::payment::{PaymentProvider, ProviderPayment, ProviderRefund, ProviderState};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::quarantine::{self, DueRow, Return};
 use crate::postgres::{ledger, orders};
@@ -61,7 +61,7 @@ impl Backend {
             ProviderState::Open | ProviderState::Authorized => return Ok(()),
         }
         let attempt = match attempt {
-            Some(attempt) => match self.given_up(&attempt).await? {
+            Some(attempt) => match self.given_up(&attempt, &payment, provider.merchant()).await? {
                 GivenUp::Yes => Some(attempt),
                 GivenUp::NotYet => return Ok(()),
                 GivenUp::Booked => return self.end(row, SetAsideState::Booked).await,
@@ -83,15 +83,27 @@ impl Backend {
         self.follow_return(row, &begun).await
     }
 
-    /// Ends an attempt whose payment is captured and fits it not, so that its order may be paid by another one.
-    async fn given_up(self: &Arc<Self>, attempt: &AttemptRow) -> Result<GivenUp> {
-        let Some(order) = orders::one(&self.pg, attempt.order).await? else {
-            return Err(Error::Broken(format!("attempt {} has no order", attempt.id)));
-        };
-        self.attempt_canceled(&order, attempt).await?;
+    /// Ends an attempt whose payment is captured and does not fit it, so that its order may be paid by another one.
+    async fn given_up(
+        self: &Arc<Self>,
+        attempt: &AttemptRow,
+        payment: &ProviderPayment,
+        merchant: &str,
+    ) -> Result<GivenUp> {
+        let fits = payment.amount_minor == attempt.amount_minor
+            && payment.currency == attempt.currency
+            && payment.merchant == merchant
+            && payment.reference == attempt.id.to_string();
+        if !fits {
+            let Some(order) = orders::one(&self.pg, attempt.order).await? else {
+                return Err(Error::Broken(format!("attempt {} has no order", attempt.id)));
+            };
+            self.attempt_canceled(&order, attempt).await?;
+        }
         Ok(match attempts::one(&self.pg, attempt.id).await?.map(|attempt| attempt.status) {
             Some(AttemptStatus::Canceled) => GivenUp::Yes,
             Some(AttemptStatus::Captured | AttemptStatus::Refunded) => GivenUp::Booked,
+            // What fits is booked by its schedule.
             Some(AttemptStatus::Created | AttemptStatus::Open | AttemptStatus::Authorized) | None => GivenUp::NotYet,
         })
     }
@@ -193,7 +205,7 @@ impl Backend {
 /// Whether an attempt is over, so that its money may go back.
 enum GivenUp {
     Yes,
-    /// Its order moves at this moment.
+    /// Its order moves at this moment, or it fits by now and is about to be booked.
     NotYet,
     /// Its money was booked: it fits.
     Booked,
