@@ -19,6 +19,13 @@ use sqlx::PgConnection;
 use std::sync::Arc;
 use uuid::Uuid;
 
+/// How long a worker has a row in hand before others take it for dead: longer than a refund takes at a provider
+/// (Stripe is asked three times, for at most eight seconds each), so that no two calls under one key are under way.
+const LEASE_MS: i64 = 25_000;
+/// When what did not end is looked at again; it doubles with each try, up to the lease.
+const LOOK_AGAIN_MS: i64 = 1_000;
+/// Doublings of that at most.
+const LOOK_DOUBLINGS_MAX: i32 = 4;
 /// How long after a refund that failed, or was refused, the next one follows; it doubles with each.
 const AGAIN_MS: i64 = 2_000;
 /// Doublings at most: from two seconds to about half an hour. People are alarmed meanwhile.
@@ -27,6 +34,13 @@ const DOUBLINGS_MAX: i32 = 10;
 const NOT_BOOKED: &str = "not booked: it belongs to no attempt of ours";
 
 impl Backend {
+    /// Money that was set aside and waits no more for people.
+    pub(crate) async fn due_set_aside(&self, most: i64) -> Result<Vec<DueRow>> {
+        let now = self.now();
+        let (since, lease) = (now.plus(-self.config.quarantine_refund_ms), now.plus(LEASE_MS));
+        Ok(quarantine::take_due(&self.pg, now, (since, lease), most).await?)
+    }
+
     /// Takes money that was set aside one step further: begins to return it, or follows its refund. Idempotent.
     ///
     /// # Errors
@@ -40,6 +54,8 @@ impl Backend {
             let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
             quarantine::note_error(&self.pg, row.id, &format!("{error}{cause}")).await?;
         }
+        let wait_ms = LOOK_AGAIN_MS << row.tries.clamp(0, LOOK_DOUBLINGS_MAX);
+        quarantine::let_go(&self.pg, row, self.now().plus(wait_ms)).await?;
         outcome
     }
 
@@ -70,8 +86,8 @@ impl Backend {
         };
         let amount = Money::new(payment.amount_minor, payment.currency);
         let begun = Return { refund: RefundId(Uuid::now_v7()), amount, reference: None };
-        let mut tx = self.pg.begin().await?;
-        if !quarantine::begin(&mut *tx, row.id, begun.refund, amount, self.now()).await? {
+        let (now, mut tx) = (self.now(), self.pg.begin().await?);
+        if !quarantine::begin(&mut *tx, row.id, (begun.refund, amount), now, now.plus(LEASE_MS)).await? {
             // People settled it meanwhile, or another worker is at it.
             return Ok(());
         }
@@ -236,6 +252,7 @@ mod tests {
             attempt: None,
             returning: None,
             failures,
+            tries: 1,
         }
     }
 

@@ -40,6 +40,8 @@ pub(crate) struct DueRow {
     pub(crate) returning: Option<Return>,
     /// How many refunds of it failed.
     pub(crate) failures: i32,
+    /// How often it was taken, this time included.
+    pub(crate) tries: i32,
 }
 
 fn money(row: &PgRow) -> sqlx::Result<Option<Money>> {
@@ -61,15 +63,16 @@ fn due(row: &PgRow) -> sqlx::Result<DueRow> {
         attempt: row.try_get::<Option<Uuid>, _>("attempt_id")?.map(AttemptId),
         returning,
         failures: row.try_get("failures")?,
+        tries: row.try_get("tries")?,
     })
 }
 
-/// Takes money whose time has come, or that somebody wants returned, and sets when each is due again. `since`:
-/// what was set aside before goes back. A payment that was set aside for several reasons is taken once.
+/// Takes money whose time has come, or that somebody wants returned; until `lease` nobody else has it in hand.
+/// What was set aside before `since` goes back. A payment that was set aside for several reasons is taken once.
 pub(crate) async fn take_due(
     db: impl PgExecutor<'_>,
     now: Millis,
-    since: Millis,
+    (since, lease): (Millis, Millis),
     most: i64,
 ) -> sqlx::Result<Vec<DueRow>> {
     sqlx::query(AssertSqlSafe(format!(
@@ -81,14 +84,13 @@ pub(crate) async fn take_due(
                     where f.provider = w.provider and f.provider_ref = w.provider_ref and f.kind = 'payment'
                         and f.resolved_ms is null and f.id < w.id)
             order by w.next_try_ms, w.id limit $3 for update skip locked)
-         update payment_quarantine q set tries = q.tries + 1,
-            -- 1 s, 2 s, 4 s … at most a minute apart.
-            next_try_ms = $1 + least(60000, 1000 * (1 << least(q.tries, 6)))
+         update payment_quarantine q set tries = q.tries + 1, next_try_ms = $4
          from due where q.id = due.id returning q.*, {ATTEMPT} as attempt_id"
     )))
     .bind(now.0)
     .bind(since.0)
     .bind(most)
+    .bind(lease.0)
     .fetch_all(db)
     .await?
     .iter()
@@ -96,16 +98,17 @@ pub(crate) async fn take_due(
     .collect()
 }
 
-/// Begins to return money; `false` when it was settled, or begun, before.
+/// Begins to return money, and has it in hand until `lease`; `false` when it was settled, or begun, before.
 pub(crate) async fn begin(
     db: impl PgExecutor<'_>,
     id: i64,
-    refund: RefundId,
-    amount: Money,
+    (refund, amount): (RefundId, Money),
     now: Millis,
+    lease: Millis,
 ) -> sqlx::Result<bool> {
     let done = sqlx::query(
-        "update payment_quarantine set returning_ms = $2, refund_id = $3, amount_minor = $4, currency = $5, error = null
+        "update payment_quarantine set returning_ms = $2, refund_id = $3, amount_minor = $4, currency = $5, error = null,
+            next_try_ms = $6
          where id = $1 and resolved_ms is null and returning_ms is null",
     )
     .bind(id)
@@ -113,9 +116,26 @@ pub(crate) async fn begin(
     .bind(refund.0)
     .bind(amount.minor)
     .bind(amount.currency.code())
+    .bind(lease.0)
     .execute(db)
     .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Lets go of what was in hand, as it was when it was taken: it is due at `next`. Nothing where its refund began or
+/// failed since: that has a time of its own.
+pub(crate) async fn let_go(db: impl PgExecutor<'_>, row: &DueRow, next: Millis) -> sqlx::Result<()> {
+    sqlx::query(
+        "update payment_quarantine set next_try_ms = least(next_try_ms, $3)
+         where id = $1 and refund_id is not distinct from $2::uuid and failures = $4 and resolved_ms is null",
+    )
+    .bind(row.id)
+    .bind(row.returning.as_ref().map(|begun| begun.refund.0))
+    .bind(next.0)
+    .bind(row.failures)
+    .execute(db)
+    .await?;
+    Ok(())
 }
 
 /// Notes that the provider has the refund.

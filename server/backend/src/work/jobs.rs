@@ -283,8 +283,7 @@ async fn refund_step(backend: &Arc<Backend>) -> Result<bool> {
 
 /// Money that was set aside and waits no more for people.
 async fn quarantine_step(backend: &Arc<Backend>) -> Result<bool> {
-    let (now, wait_ms) = (backend.now(), backend.config.quarantine_refund_ms);
-    let due = quarantine::take_due(&backend.pg, now, now.plus(-wait_ms), ROWS_MAX).await?;
+    let due = backend.due_set_aside(ROWS_MAX).await?;
     let any = !due.is_empty();
     futures::stream::iter(due)
         .for_each_concurrent(PROVIDER_CALLS_MAX, |row| async move {
