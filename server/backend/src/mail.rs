@@ -7,8 +7,8 @@ mod layout;
 mod smtp;
 
 pub(crate) use kinds::{
-    confirmation, invitation, refunded, seats_renamed, tickets_frozen, tickets_ready, tickets_restored, tickets_revoked,
-    webhook_disabled,
+    confirmation, invitation, refunded, seats_renamed, tickets_frozen, tickets_ready, tickets_restored,
+    tickets_revoked, webhook_disabled,
 };
 
 use crate::config::DeliverySettings;

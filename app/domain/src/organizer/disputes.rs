@@ -98,15 +98,8 @@ pub enum SetAsideState {
 
 impl SetAsideState {
     /// Every state.
-    pub const ALL: &[Self] = &[
-        Self::Waiting,
-        Self::Asked,
-        Self::Returning,
-        Self::Returned,
-        Self::Booked,
-        Self::Nothing,
-        Self::Settled,
-    ];
+    pub const ALL: &[Self] =
+        &[Self::Waiting, Self::Asked, Self::Returning, Self::Returned, Self::Booked, Self::Nothing, Self::Settled];
 
     /// The text form; of an ended one it is how it ended, as stored.
     #[must_use]

@@ -288,7 +288,11 @@ async fn quarantine_step(backend: &Arc<Backend>) -> Result<bool> {
     futures::stream::iter(due)
         .for_each_concurrent(PROVIDER_CALLS_MAX, |row| async move {
             if let Err(error) = backend.settle_set_aside(&row).await {
-                tracing::warn!(quarantine = row.id, error = &error as &dyn std::error::Error, "money that was set aside could not be returned yet");
+                tracing::warn!(
+                    quarantine = row.id,
+                    error = &error as &dyn std::error::Error,
+                    "money that was set aside could not be returned yet"
+                );
             }
         })
         .await;
