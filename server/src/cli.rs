@@ -5,6 +5,7 @@ mod catalog;
 mod doctor;
 mod organization;
 mod psp_control;
+mod quarantine;
 mod queue;
 mod rush;
 mod venue;
@@ -79,6 +80,11 @@ enum Command {
     Webhook {
         #[command(subcommand)]
         command: webhook::WebhookCommand,
+    },
+    /// Look at money that fits no payment of ours, and decide about it
+    Quarantine {
+        #[command(subcommand)]
+        command: quarantine::QuarantineCommand,
     },
     /// Make events
     Event {
@@ -160,6 +166,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Venue { command } => return venue::run(command).await,
         Command::Organization { command } => organization::run(command).await?,
         Command::Webhook { command } => webhook::run(command).await?,
+        Command::Quarantine { command } => quarantine::run(command).await?,
         Command::Event { command } => catalog::event(command).await?,
         Command::Performance { command } => catalog::performance(command).await?,
         Command::Demo => with_backend(demo).await?,

@@ -14,6 +14,8 @@
 //! An open dispute freezes the tickets of what was paid with it, a lost one revokes them, a won one
 //! restores them. Whether the seats of a lost one are sold again is the policy of the organizer.
 
+use crate::ledger::{Origin, Shares};
+use crate::money::split::split;
 use crate::refusal::{Code, Refusal};
 use crate::time::Millis;
 use serde::{Deserialize, Serialize};
@@ -141,6 +143,27 @@ pub fn tickets_of(disputes: impl IntoIterator<Item = DisputeStatus>) -> TicketHo
     disputes.into_iter().map(hold).max().unwrap_or_default()
 }
 
+/// Who bears a lost dispute: those who have the money of the payment, in proportion to what each still has
+/// (`left`), or, where nothing is left, to what each was given when it was `taken`. Money that was never booked
+/// as a sale is the fan's own. `None` when the amount can't be split.
+#[must_use]
+pub fn borne_by(amount_minor: i64, taken: Shares, left: Shares) -> Option<Origin> {
+    let weights = |shares: Shares| {
+        [shares.organizer_minor, shares.fees_minor, shares.tax_minor].map(|minor| u64::try_from(minor).unwrap_or(0))
+    };
+    if weights(taken).iter().all(|weight| *weight == 0) {
+        return Some(Origin::Late(amount_minor));
+    }
+    let left = weights(left);
+    let by = if left.iter().all(|weight| *weight == 0) { weights(taken) } else { left };
+    match *split(amount_minor, &by)? {
+        [organizer_minor, fees_minor, tax_minor] => {
+            Some(Origin::Sale(Shares { organizer_minor, fees_minor, tax_minor }))
+        }
+        _ => None,
+    }
+}
+
 /// What becomes of the seats of a lost dispute.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -218,6 +241,20 @@ mod tests {
         assert!(!sell.frees(Millis(9_000), starts, false));
         assert!(!sell.frees(Millis(0), starts, true), "somebody sits there");
         assert!(!SeatPolicy::Keep.frees(Millis(0), starts, false));
+    }
+
+    #[test]
+    fn a_lost_dispute_is_borne_by_those_who_have_the_money() {
+        let shares = |organizer_minor, fees_minor, tax_minor| Shares { organizer_minor, fees_minor, tax_minor };
+        let none = Shares::default();
+        assert_eq!(borne_by(100, none, none), Some(Origin::Late(100)), "it was never a sale");
+        let taken = shares(8_000, 1_000, 1_000);
+        assert_eq!(borne_by(10_000, taken, taken), Some(Origin::Sale(taken)), "all of it");
+        assert_eq!(borne_by(5_000, taken, taken), Some(Origin::Sale(shares(4_000, 500, 500))), "a part");
+        let left = shares(0, 1_000, 0);
+        assert_eq!(borne_by(1_000, taken, left), Some(Origin::Sale(left)), "the tickets went back before");
+        let spent = shares(-5, 0, 0);
+        assert_eq!(borne_by(10, taken, spent), Some(Origin::Sale(shares(8, 1, 1))), "nobody has any of it");
     }
 
     #[test]

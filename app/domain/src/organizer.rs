@@ -2,6 +2,7 @@
 
 pub mod allocations;
 pub mod desk;
+pub mod disputes;
 pub mod draft;
 pub mod fees;
 pub mod members;

@@ -4,6 +4,7 @@
 
 mod desk;
 mod fees;
+mod disputes;
 mod frame;
 mod members;
 mod plans;
@@ -12,6 +13,7 @@ mod search;
 
 pub use desk::DeskPage;
 pub use fees::FeesPage;
+pub use disputes::DisputesPage;
 pub use members::{AuditPage, JoinPage, MembersPage};
 pub use plans::{ImportPage, PlanPage, PlansPage};
 pub use sales::{AllocationsPage, DraftPage, EventPage, EventsPage, PricesPage, ReplanPage};

@@ -66,7 +66,9 @@ const MUST_BE_EMPTY: &[(&str, &str, &str)] = &[
         "a fulfilled order with other than one valid ticket a seat",
         "select o.id::text from orders o where o.performance_id = $1 and o.status = 'fulfilled'
          and (select count(*) from order_items i where i.order_id = o.id)
-          <> (select count(*) from tickets t where t.order_id = o.id and t.revoked_ms is null)",
+          <> (select count(*) from tickets t where t.order_id = o.id and t.revoked_ms is null)
+         -- A dispute that was lost revoked them.
+         and not exists (select 1 from disputes d where d.order_id = o.id and d.status = 'lost')",
     ),
     (
         "I2",

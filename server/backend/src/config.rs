@@ -112,6 +112,8 @@ pub struct Config {
     pub provider_deadline_ms: i64,
     /// What is added to that deadline before the payment is ended.
     pub provider_grace_ms: i64,
+    /// How long money that fits no attempt waits for people before it goes back by itself.
+    pub quarantine_refund_ms: i64,
     /// Holding is refused while an entry of a sale's log has waited longer than this for the order writer.
     pub writer_lag_max_ms: i64,
     /// How often the hot state of a sale is compared with Postgres.
@@ -215,6 +217,7 @@ impl Config {
             visit_ttl_ms: number("STARARENA_VISIT_TTL_MS", 20 * 60_000, 1_000..=24 * 3_600_000)?,
             provider_deadline_ms,
             provider_grace_ms: number("STARARENA_PROVIDER_GRACE_MS", 30_000, 0..=3_600_000)?,
+            quarantine_refund_ms: number("STARARENA_QUARANTINE_REFUND_MS", 3_600_000, 0..=30 * 24 * 3_600_000)?,
             writer_lag_max_ms: number("STARARENA_WRITER_LAG_MAX_MS", 5_000, 100..=600_000)?,
             reconcile_every_ms: number("STARARENA_RECONCILE_EVERY_MS", 30_000, 100..=24 * 3_600_000)?,
             database_connections: u32::try_from(number("STARARENA_DATABASE_CONNECTIONS", 20, 4..=500)?).unwrap_or(20),

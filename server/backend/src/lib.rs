@@ -47,7 +47,7 @@ pub use config::{
 pub use error::{Error, Result, chain};
 pub use live::{Feed, StatusText};
 pub use load::Load;
-pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, StoredPlan};
+pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, SetAsideMoney, StoredPlan};
 pub use payment::{
     DisputeState, NewPayment, Notice, PaymentProvider, ProviderDispute, ProviderError, ProviderPayment, ProviderRefund,
     ProviderState,

@@ -6,7 +6,10 @@ mod kinds;
 mod layout;
 mod smtp;
 
-pub(crate) use kinds::{confirmation, invitation, refunded, seats_renamed, tickets_ready, webhook_disabled};
+pub(crate) use kinds::{
+    confirmation, invitation, refunded, seats_renamed, tickets_frozen, tickets_ready, tickets_restored,
+    tickets_revoked, webhook_disabled,
+};
 
 use crate::config::DeliverySettings;
 use crate::error::Result;

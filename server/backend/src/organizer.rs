@@ -5,6 +5,7 @@ mod access;
 mod allocations;
 mod blocking;
 mod desk;
+mod disputes;
 mod drafts;
 mod events;
 mod fees;
@@ -22,6 +23,7 @@ mod venue_time;
 
 pub use access::Member;
 pub(crate) use desk::Desks;
+pub use disputes::SetAsideMoney;
 pub use imports::PlanFile;
 pub use making::{NewPerformance, StoredPlan};
 pub use pictures::PICTURE_MAX_BYTES;

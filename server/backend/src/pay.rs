@@ -3,8 +3,10 @@
 //! Every decision is taken on the provider's object read again, under a condition on the order's
 //! status and version, so that events may come late, twice, in any order, or never.
 
+mod disputes;
 mod events;
 mod providers;
+mod quarantine;
 mod settle;
 mod take_back;
 mod view;

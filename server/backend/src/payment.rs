@@ -113,6 +113,10 @@ pub struct ProviderDispute {
     pub currency: Currency,
     /// The bank's reason, as the provider calls it.
     pub reason: String,
+    /// Whether money was taken from us for it. An inquiry of the bank, or a warning, takes none.
+    pub withdrawn: bool,
+    /// When it was opened.
+    pub opened: Millis,
 }
 
 /// What an event of a provider says: where to look.

@@ -50,6 +50,9 @@ pub(super) async fn run() -> anyhow::Result<ExitCode> {
             for finding in backend.check_redis().await {
                 if finding.ok { found.ok(&finding.text) } else { found.wrong(&finding.text) }
             }
+            if let Err(error) = set_aside(&backend, &mut found).await {
+                found.wrong(&format!("quarantine: {}", chain(&error)));
+            }
             if let Err(error) = invariants(&backend, &mut found, stores.is_owner()).await {
                 found.wrong(&format!("invariants: {}", chain(&error)));
             }
@@ -59,6 +62,22 @@ pub(super) async fn run() -> anyhow::Result<ExitCode> {
     stores.close().await?;
     print(&if found.wrong == 0 { "nothing is wrong".to_owned() } else { format!("{} things are wrong", found.wrong) });
     Ok(if found.wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What was set aside and belongs to no order: no organization sees it, so that whoever runs this must.
+async fn set_aside(backend: &Arc<Backend>, found: &mut Findings) -> backend::Result<()> {
+    let waiting = backend.set_aside(false).await?;
+    let (theirs, nobodys): (Vec<_>, Vec<_>) = waiting.iter().partition(|row| row.order.is_some());
+    for row in &nobodys {
+        let reference = format!("{} {}", row.provider, row.reference);
+        found.wrong(&format!("quarantine {}: {} of no order, {reference}: {}", row.id, row.kind.as_str(), row.reason));
+    }
+    if nobodys.is_empty() {
+        found.ok(&format!("quarantine: nothing waits that belongs to no order; {} of orders", theirs.len()));
+    } else {
+        found.wrong("quarantine: decide with `stararena quarantine return` or `stararena quarantine settle`");
+    }
+    Ok(())
 }
 
 async fn invariants(backend: &Arc<Backend>, found: &mut Findings, alone: bool) -> backend::Result<()> {

@@ -101,6 +101,87 @@ pub(crate) fn refunded(to: &str, event: &str, amount: &str, lang: &str) -> Mail 
     compose(to, subject, lang, &[text(words)])
 }
 
+/// The mail that says that tickets open no door while a dispute about their payment is open.
+pub(crate) fn tickets_frozen(to: &str, event: &str, url: &str, lang: &str) -> Mail {
+    let (subject, blocks) = if lang == "zh" {
+        (
+            format!("门票暂停使用：{event}"),
+            [
+                text("您的银行告知我们，有人对这笔付款提出了争议。在银行作出决定之前，这些门票暂时不能入场。"),
+                text("如果不是您提出的，或只是没认出这笔付款，请尽快联系您的银行撤回争议，门票随即恢复。"),
+                text("查看订单："),
+                link("查看订单", url),
+            ],
+        )
+    } else {
+        (
+            format!("Your tickets are on hold: {event}"),
+            [
+                text(
+                    "Your bank told us that this payment is disputed. Until the bank has decided, the tickets open no \
+                     door.",
+                ),
+                text(
+                    "If it was not you, or you only did not recognise the payment, ask your bank to withdraw the \
+                     dispute: the tickets are valid again as soon as it does.",
+                ),
+                text("See the order here:"),
+                link("See the order", url),
+            ],
+        )
+    };
+    compose(to, subject, lang, &blocks)
+}
+
+/// The mail that says that a dispute is over and the tickets are valid again.
+pub(crate) fn tickets_restored(to: &str, event: &str, url: &str, lang: &str) -> Mail {
+    let (subject, blocks) = if lang == "zh" {
+        (
+            format!("门票恢复有效：{event}"),
+            [text("这笔付款的争议已经结束，您的门票重新有效。"), text("查看门票："), link("查看门票", url)],
+        )
+    } else {
+        (
+            format!("Your tickets are valid again: {event}"),
+            [
+                text("The dispute about your payment has ended, and your tickets are valid again."),
+                text("See them here:"),
+                link("See the tickets", url),
+            ],
+        )
+    };
+    compose(to, subject, lang, &blocks)
+}
+
+/// The mail that says that a dispute was lost and the tickets with it.
+pub(crate) fn tickets_revoked(to: &str, event: &str, url: &str, lang: &str) -> Mail {
+    let (subject, blocks) = if lang == "zh" {
+        (
+            format!("门票已作废：{event}"),
+            [
+                text("您的银行已将有争议的款项退还给付款人，因此这些门票已作废，不能入场。"),
+                text("如果您仍想前往，请重新购票。"),
+                text("查看订单："),
+                link("查看订单", url),
+            ],
+        )
+    } else {
+        (
+            format!("Your tickets are revoked: {event}"),
+            [
+                text(
+                    "The bank has given the disputed money back to its payer, so that these tickets are revoked and \
+                     open no door.",
+                ),
+                text("If you still want to come, please buy other tickets."),
+                text("See the order here:"),
+                link("See the order", url),
+            ],
+        )
+    };
+    compose(to, subject, lang, &blocks)
+}
+
 /// The mail that invites to an organization.
 pub(crate) fn invitation(to: &str, organization: &str, role: Role, url: &str, lang: &str) -> Mail {
     let role = role_name(role, lang);
@@ -183,6 +264,9 @@ mod tests {
             tickets_ready("ana@example.org", ("Evening", "2026-10-25 20:00"), &seats, URL, lang),
             seats_renamed("ana@example.org", "Evening", &renamed, URL, lang),
             refunded("ana@example.org", "Evening", "12.00 EUR", lang),
+            tickets_frozen("ana@example.org", "Evening", URL, lang),
+            tickets_restored("ana@example.org", "Evening", URL, lang),
+            tickets_revoked("ana@example.org", "Evening", URL, lang),
             invitation("ana@example.org", "City Hall", Role::Door, URL, lang),
             webhook_disabled("ana@example.org", "City Hall", "https://hooks.example.org/1", "status 500", lang),
         ]

@@ -6,7 +6,7 @@ use crate::catalog::zoned;
 use crate::error::{Result, not_found};
 use crate::pay::charges_of;
 use crate::postgres::story as rows;
-use crate::postgres::{audit_log, detached, orders};
+use crate::postgres::{audit_log, detached, disputes, orders};
 use domain::account::Session;
 use domain::money::summary::Summary;
 use domain::order::OrderItem;
@@ -68,8 +68,11 @@ async fn tell(db: &mut PgConnection, organization: OrganizationId, id: OrderId) 
     let ids: Vec<String> = attempts.iter().map(|attempt| attempt.id.to_string()).collect();
     let told = rows::webhooks(&mut *db, &ids, i64::try_from(WEBHOOKS_MAX + 1).unwrap_or(i64::MAX)).await?;
     let refunds = rows::refunds(&mut *db, id, ROWS_MAX).await?;
-    let keys: Vec<String> =
+    let mut keys: Vec<String> =
         std::iter::once(format!("tickets:{id}")).chain(ids.iter().map(|id| format!("refund:{id}"))).collect();
+    for (dispute, _) in disputes::of_order(&mut *db, id).await? {
+        keys.extend(["frozen", "restored", "revoked"].map(|word| format!("dispute-{word}:{dispute}")));
+    }
     let notes = audit_log::about(&mut *db, organization, &format!("order {id}"), ROWS_MAX).await?;
     Ok(OrderStory {
         steps: steps(rows::steps(&mut *db, id, ROWS_MAX).await?, &zone)?,

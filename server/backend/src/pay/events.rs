@@ -4,7 +4,7 @@
 use crate::backend::Backend;
 use crate::error::{Error, Result, not_found, refuse};
 use crate::pay::settle::refund_due;
-use crate::payment::{DisputeState, Notice, PaymentProvider};
+use crate::payment::{Notice, PaymentProvider};
 use crate::postgres::attempts;
 use crate::postgres::inbox::{self, InboxRow};
 use crate::postgres::refunds::{self, RefundRow};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// How long an event about an attempt that is not known here is tried again. After that it is set aside: the
 /// account seems to serve another installation as well.
-const UNKNOWN_FOR_MS: i64 = 3_600_000;
+pub(super) const UNKNOWN_FOR_MS: i64 = 3_600_000;
 
 impl Backend {
     /// The header that carries the signature of a provider's webhooks, in lower case; none where that provider
@@ -58,7 +58,7 @@ impl Backend {
         match provider.notice(&row.body) {
             Notice::Payment { reference, told } => self.payment_moved(row, &reference, told).await,
             Notice::Refund { id } => self.refund_moved(provider, &id).await,
-            Notice::Dispute { id } => dispute_moved(provider, &id).await,
+            Notice::Dispute { id } => self.dispute_moved(provider, &id).await,
             Notice::Foreign { reason } => self.set_event_aside(row, reason).await,
             Notice::Nothing => Ok(()),
         }
@@ -129,28 +129,4 @@ impl Backend {
         self.wake.query.notify_one();
         Ok(())
     }
-}
-
-/// Says aloud what a dispute is about: people decide about it at the provider.
-async fn dispute_moved(provider: &dyn PaymentProvider, id: &str) -> Result<()> {
-    let dispute = provider.get_dispute(id).await?;
-    metrics::counter!("stararena_disputes_total", "state" => dispute.state.as_str()).increment(1);
-    let attempt = dispute.reference.as_deref().unwrap_or("none of ours");
-    let (amount, currency, reason) = (dispute.amount_minor, dispute.currency.code(), dispute.reason.as_str());
-    let state = dispute.state.as_str();
-    match dispute.state {
-        DisputeState::Won => tracing::info!(id, attempt, amount, currency, reason, state, "a dispute has ended"),
-        DisputeState::Open | DisputeState::Lost => {
-            tracing::error!(
-                id,
-                attempt,
-                amount,
-                currency,
-                reason,
-                state,
-                "a payment is disputed: look at the provider"
-            );
-        }
-    }
-    Ok(())
 }

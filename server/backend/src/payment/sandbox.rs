@@ -1,7 +1,8 @@
 //! The client of the sandbox provider, which runs as a process of its own.
 
 use super::{
-    NewPayment, Notice, PaymentProvider, ProviderError, ProviderPayment, ProviderRefund, ProviderState, signature,
+    DisputeState, NewPayment, Notice, PaymentProvider, ProviderDispute, ProviderError, ProviderPayment, ProviderRefund,
+    ProviderState, signature,
 };
 use crate::config::PspSettings;
 use crate::error::{Error, Result};
@@ -37,6 +38,41 @@ struct Payment {
 struct Refund {
     id: String,
     status: String,
+}
+
+#[derive(Deserialize)]
+struct Dispute {
+    id: String,
+    status: String,
+    payment_reference: String,
+    amount: i64,
+    currency: String,
+    reason: String,
+    created_ms: i64,
+}
+
+impl TryFrom<Dispute> for ProviderDispute {
+    type Error = ProviderError;
+
+    fn try_from(dispute: Dispute) -> std::result::Result<Self, ProviderError> {
+        let state = match dispute.status.as_str() {
+            "open" => DisputeState::Open,
+            "won" => DisputeState::Won,
+            "lost" => DisputeState::Lost,
+            other => return Err(ProviderError::unreadable(format!("unknown dispute status `{other}`"))),
+        };
+        Ok(Self {
+            id: dispute.id,
+            reference: Some(dispute.payment_reference),
+            state,
+            amount_minor: dispute.amount,
+            currency: dispute.currency.parse::<Currency>().map_err(ProviderError::unreadable)?,
+            reason: dispute.reason,
+            // It has no inquiries: each dispute takes its money when it is opened.
+            withdrawn: true,
+            opened: Millis(dispute.created_ms),
+        })
+    }
 }
 
 impl TryFrom<Payment> for ProviderPayment {
@@ -160,6 +196,7 @@ impl PaymentProvider for SandboxProvider {
         match event["type"].as_str().and_then(|kind| kind.split_once('.')) {
             Some(("payment", _)) => Notice::Payment { reference: text("reference"), told: None },
             Some(("refund", _)) => Notice::Refund { id: text("id") },
+            Some(("dispute", _)) => Notice::Dispute { id: text("id") },
             _ => Notice::Nothing,
         }
     }
@@ -227,5 +264,12 @@ impl PaymentProvider for SandboxProvider {
         Box::pin(
             async move { Ok(refund(self.send(reqwest::Method::GET, &format!("/v1/refunds/{id}"), None, None).await?)) },
         )
+    }
+
+    fn get_dispute<'a>(&'a self, id: &'a str) -> BoxFuture<'a, std::result::Result<ProviderDispute, ProviderError>> {
+        Box::pin(async move {
+            let path = format!("/v1/disputes/{id}");
+            self.send::<Dispute>(reqwest::Method::GET, &path, None, None).await?.try_into()
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use crate::postgres::{attempts, inbox, log, orders, outbox, refunds};
+use crate::postgres::{attempts, inbox, log, orders, outbox, quarantine, refunds};
 use crate::redis::ShortAnswer;
 use domain::order::OrderStatus;
 use domain::{OrderId, PerformanceId};
@@ -37,6 +37,7 @@ pub(super) fn spawn_all(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, stop: &
     job!("take back", query, take_back_step);
     job!("overdue", query, overdue_step);
     job!("refund", query, refund_step);
+    job!("quarantine", query, quarantine_step);
     job!("kept seats", query, kept_step);
     job!("gauges", query, gauges_step);
 }
@@ -280,6 +281,24 @@ async fn refund_step(backend: &Arc<Backend>) -> Result<bool> {
     Ok(any)
 }
 
+/// Money that was set aside and waits no more for people.
+async fn quarantine_step(backend: &Arc<Backend>) -> Result<bool> {
+    let due = backend.due_set_aside(ROWS_MAX).await?;
+    let any = !due.is_empty();
+    futures::stream::iter(due)
+        .for_each_concurrent(PROVIDER_CALLS_MAX, |row| async move {
+            if let Err(error) = backend.settle_set_aside(&row).await {
+                tracing::warn!(
+                    quarantine = row.id,
+                    error = &error as &dyn std::error::Error,
+                    "money that was set aside could not be returned yet"
+                );
+            }
+        })
+        .await;
+    Ok(any)
+}
+
 /// Kept seats whose time has come, and accessible ones that nobody else can be waiting for.
 async fn kept_step(backend: &Arc<Backend>) -> Result<bool> {
     backend.release_due(ROWS_MAX).await?;
@@ -294,6 +313,7 @@ async fn gauges_step(backend: &Arc<Backend>) -> Result<bool> {
     metrics::gauge!("stararena_outbox_waiting").set(outbox::waiting(&backend.pg, "mail").await? as f64);
     metrics::gauge!("stararena_webhooks_waiting").set(outbox::waiting(&backend.pg, "webhook").await? as f64);
     metrics::gauge!("stararena_inbox_waiting").set(inbox::waiting(&backend.pg).await? as f64);
+    metrics::gauge!("stararena_quarantine_waiting").set(quarantine::waiting(&backend.pg).await? as f64);
     metrics::gauge!("stararena_log_entries_set_aside").set(log::set_aside_waiting(&backend.pg).await? as f64);
     Ok(false)
 }

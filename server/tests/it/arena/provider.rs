@@ -102,6 +102,52 @@ impl Provider {
         self.payments(started).await[0]["amount_refunded"].as_i64().unwrap()
     }
 
+    /// Opens a dispute as a cardholder's bank does, over all that is left where no amount is given: its id.
+    pub(crate) async fn dispute(&self, started: &PayStarted, amount: Option<i64>) -> String {
+        let payment = self.payments(started).await[0]["id"].clone();
+        let answer = self.control("disputes", &json!({ "payment": payment, "amount": amount })).await;
+        answer["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Closes a dispute as the bank does: `won` or `lost`, as the merchant sees it.
+    pub(crate) async fn close_dispute(&self, id: &str, outcome: &str) {
+        self.control(&format!("disputes/{id}/close"), &json!({ "outcome": outcome })).await;
+    }
+
+    /// Delivers every webhook that was held back.
+    pub(crate) async fn flush(&self) {
+        self.control("flush", &json!({})).await;
+    }
+
+    /// A payment that was made for something else and is paid at once: what its page is called by.
+    pub(crate) async fn foreign_payment(&self, reference: &str) -> String {
+        let body = json!({
+            "amount": 700, "currency": "EUR", "reference": reference, "description": "Something else",
+            "return_url": "http://127.0.0.1/elsewhere", "capture": "automatic",
+        });
+        let request = self.client.post(format!("{}/v1/payments", self.url)).bearer_auth(API_KEY);
+        let answer = request.header("Idempotency-Key", format!("other:{reference}")).json(&body).send().await.unwrap();
+        assert!(answer.status().is_success(), "{}", answer.status());
+        let made: Value = answer.json().await.unwrap();
+        let id = made["id"].as_str().unwrap().to_owned();
+        self.control(&format!("payments/{id}/succeed"), &json!({})).await;
+        id
+    }
+
+    /// Opens a dispute over a payment by its id.
+    pub(crate) async fn dispute_payment(&self, payment: &str) -> String {
+        let answer = self.control("disputes", &json!({ "payment": payment, "amount": null })).await;
+        answer["id"].as_str().unwrap().to_owned()
+    }
+
+    /// What the provider's own people do.
+    async fn control(&self, path: &str, body: &Value) -> Value {
+        let request = self.client.post(format!("{}/control/{path}", self.url)).bearer_auth(API_KEY).json(body);
+        let answer = request.send().await.unwrap();
+        assert_eq!(answer.status(), 200, "{path}");
+        answer.json().await.unwrap()
+    }
+
     async fn order(&self, started: &PayStarted, verb: &str) {
         let id = self.payments(started).await[0]["id"].as_str().unwrap().to_owned();
         let request = self.client.post(format!("{}/v1/payments/{id}/{verb}", self.url)).bearer_auth(API_KEY);

@@ -3,7 +3,7 @@
 
 use super::amounts;
 use crate::payment::{DisputeState, ProviderDispute, ProviderError, ProviderPayment, ProviderRefund, ProviderState};
-use domain::Currency;
+use domain::{Currency, Millis};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -89,6 +89,9 @@ pub(super) struct Dispute {
     currency: Currency,
     status: String,
     reason: Option<String>,
+    /// Seconds since 1970.
+    #[serde(default)]
+    created: i64,
     payment_intent: Option<Expandable<Intent>>,
 }
 
@@ -206,7 +209,7 @@ impl Refund {
 }
 
 impl Dispute {
-    /// What the dispute is about. An inquiry that was closed took no money.
+    /// What the dispute is about. An inquiry (`warning_…`) and a dispute that was prevented take no money.
     pub(super) fn told(self) -> Result<ProviderDispute, ProviderError> {
         let state = match self.status.as_str() {
             "won" | "warning_closed" | "prevented" => DisputeState::Won,
@@ -219,6 +222,8 @@ impl Dispute {
             Some(Expandable::Id(_)) | None => None,
         };
         Ok(ProviderDispute {
+            withdrawn: matches!(self.status.as_str(), "needs_response" | "under_review" | "won" | "lost"),
+            opened: Millis(self.created.saturating_mul(1_000)),
             id: self.id,
             reference,
             state,

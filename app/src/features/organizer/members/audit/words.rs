@@ -51,6 +51,9 @@ pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) ->
         "webhook.enable" => td_string!(lang, organizer.did_webhook_enable),
         "webhook.rotate" => td_string!(lang, organizer.did_webhook_rotate),
         "webhook.redeliver" => td_string!(lang, organizer.did_webhook_redeliver),
+        "dispute.seats" => td_string!(lang, disputes.did_seats),
+        "quarantine.return" => td_string!(lang, disputes.did_return),
+        "quarantine.settle" => td_string!(lang, disputes.did_settle),
         "allocation.grant" => td_string!(lang, organizer.did_allocation_grant),
         _ => return None,
     })
@@ -87,7 +90,19 @@ mod tests {
             return;
         }
         let text = std::fs::read_to_string(path).unwrap();
-        let nouns = ["organization", "allocation", "member", "event", "performance", "seats", "prices", "plan", "sale"];
+        let nouns = [
+            "organization",
+            "allocation",
+            "member",
+            "event",
+            "performance",
+            "seats",
+            "prices",
+            "plan",
+            "sale",
+            "dispute",
+            "quarantine",
+        ];
         let word = |text: &&str| {
             text.split_once('.').is_some_and(|(noun, verb)| {
                 nouns.contains(&noun)

@@ -165,13 +165,16 @@ fn a_dispute_tells_its_payment_and_where_it_stands() {
         let dispute = |payment: Value| -> Dispute {
             serde_json::from_value(json!({
                 "id": "dp_1", "object": "dispute", "amount": 25_900, "charge": "ch_1", "currency": "eur",
-                "livemode": false, "payment_intent": payment, "reason": "fraudulent", "status": status,
+                "created": 1_700_000_000, "livemode": false, "payment_intent": payment, "reason": "fraudulent",
+                "status": status,
             }))
             .unwrap()
         };
         let told = dispute(intent("succeeded")).told().unwrap();
         assert_eq!((told.state, told.reference.as_deref(), told.amount_minor), (state, Some(ATTEMPT), 25_900));
         assert_eq!((told.reason.as_str(), told.currency.code()), ("fraudulent", "EUR"));
+        let takes_money = !status.starts_with("warning_") && status != "prevented";
+        assert_eq!((told.withdrawn, told.opened.0), (takes_money, 1_700_000_000_000), "{status}");
         assert_eq!(dispute(json!("pi_1")).told().unwrap().reference, None);
         assert_eq!(dispute(Value::Null).told().unwrap().reference, None);
     }

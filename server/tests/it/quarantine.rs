@@ -1,0 +1,219 @@
+//! Money that fits no attempt: it goes back by itself, or people settle it.
+
+use crate::arena::provider::GOOD_CARD;
+use crate::arena::{Arena, Fan, SOON, Setup, program, run_to_end};
+use domain::account::Role;
+use domain::hold::Held;
+use domain::order::PayStarted;
+use domain::organizer::disputes::{DisputeDesk, SetAsideState, SetAsideView};
+use domain::{Code, OrderId};
+
+/// So that money goes back within a test.
+const SOON_MS: &str = "200";
+const WAITING: &str = "select count(*) from payment_quarantine where kind = 'payment' and resolved_ms is null";
+const RETURNED: &str = "select count(*) from payment_quarantine where resolution = 'returned'";
+const CANCELED: &str = "select count(*) from attempts where order_id = $1 and status = 'canceled'";
+
+/// A payment whose attempt expects another amount, and which was taken at the provider all the same.
+async fn misfit(arena: &Arena, seats: &str) -> (Fan, Held, PayStarted) {
+    let fan = arena.one_inside().await;
+    let held = arena.held(&fan, seats).await;
+    let started: PayStarted = arena.pay(&fan, held.order).await.ok();
+    sqlx::query("update attempts set amount_minor = amount_minor + 1 where id = $1")
+        .bind(started.attempt.0)
+        .execute(&arena.pg)
+        .await
+        .unwrap();
+    assert_eq!(arena.provider().card(&started, GOOD_CARD).await, 303);
+    eventually!(SOON, "it is set aside", of(arena, held.order).await.is_some());
+    arena.provider().capture(&started).await;
+    (fan, held, started)
+}
+
+/// The number of what was set aside of an order.
+async fn of(arena: &Arena, order: OrderId) -> Option<i64> {
+    sqlx::query_scalar(
+        "select q.id from payment_quarantine q join attempts a on a.id::text = q.evidence ->> 'attempt' where a.order_id = $1",
+    )
+    .bind(order.0)
+    .fetch_optional(&arena.pg)
+    .await
+    .unwrap()
+}
+
+async fn listed(arena: &Arena, member: &Fan, id: i64) -> SetAsideView {
+    let desk: DisputeDesk = arena.call(Some(member), "organizer-disputes", &[]).await.ok();
+    desk.set_aside.into_iter().find(|row| row.id == id).expect("it is shown")
+}
+
+/// The books after money went back that was nobody's sale.
+async fn assert_books_are_even(arena: &Arena) {
+    for account in ["provider_clearing", "order_receivable", "refunds_payable"] {
+        let sum: i64 =
+            sqlx::query_scalar("select coalesce(sum(amount_minor), 0)::bigint from ledger_entries where account = $1")
+                .bind(account)
+                .fetch_one(&arena.pg)
+                .await
+                .unwrap();
+        assert_eq!(sum, 0, "{account}");
+    }
+}
+
+/// The server dies at a point of giving money back, and is started again.
+async fn killed_at(point: &str, seats: &str) -> (Arena, Held, PayStarted) {
+    let mut arena = Arena::web(Setup::default()).await;
+    arena.restart_server(&[("STARARENA_FAULT_POINTS", point)]).await;
+    let finance = arena.member(Role::Finance).await;
+    let (_, held, started) = misfit(&arena, seats).await;
+    assert_eq!(arena.provider().refunded(&started).await, 0, "for an hour it waits for people");
+    let id = of(&arena, held.order).await.unwrap();
+    arena.backend.return_set_aside(&finance.session, id).await.unwrap();
+    assert!(!arena.server().ended().await.success(), "killed {point}");
+    assert_eq!(arena.count(RETURNED).await, 0, "nothing is known of a return");
+    let late = arena.backend.settle_aside(&finance.session, id, "by hand").await.unwrap_err();
+    assert_eq!(late.refusal().code, Code::WrongState, "what may be on its way is not settled another way");
+    // A worker that died has the row in hand for a while: that time is over.
+    sqlx::query("update payment_quarantine set next_try_ms = 0").execute(&arena.pg).await.unwrap();
+    (arena, held, started)
+}
+
+/// The money went back once, and the books are even.
+async fn assert_returned(arena: Arena, held: Held, started: PayStarted) {
+    eventually!(3 * SOON, "it is known", arena.count(RETURNED).await == 1);
+    assert_eq!(arena.provider().refunded(&started).await, held.total.minor, "given back once");
+    assert_eq!(arena.count(WAITING).await, 0);
+    assert_eq!(arena.count_of(held.order, CANCELED).await, 1, "its attempt is over");
+    assert_eq!(arena.count("select count(*) from refunds").await, 0, "it was never a sale's money");
+    let late = "select count(distinct source) from ledger_entries where source like 'capture:%' and account = 'order_receivable'";
+    assert_eq!(arena.count(late).await, 1, "booked as money without a right to seats");
+    assert_books_are_even(&arena).await;
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_before_the_call_the_money_goes_back_all_the_same() {
+    let (mut arena, held, started) = killed_at("before-quarantine-refund", "10,11").await;
+    assert_eq!(arena.provider().refunded(&started).await, 0, "nothing was given back yet");
+    arena.start_server(&[]).await;
+    assert_returned(arena, held, started).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_after_the_call_the_refund_is_found_and_not_made_again() {
+    let (mut arena, held, started) = killed_at("after-quarantine-refund", "15,16").await;
+    assert_eq!(arena.provider().refunded(&started).await, held.total.minor, "the money is on its way");
+    arena.start_server(&[]).await;
+    assert_returned(arena, held, started).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refund_that_fails_is_made_again_under_another_key() {
+    let mut arena = Arena::web(Setup::default()).await;
+    let (_, held, started) = misfit(&arena, "17,18").await;
+    arena.provider().switch(serde_json::json!({ "refund_fail": true })).await;
+    arena.restart_server(&[("STARARENA_QUARANTINE_REFUND_MS", SOON_MS)]).await;
+    let failed =
+        "select count(*) from payment_quarantine where failures > 0 and error is not null and resolved_ms is null";
+    eventually!(3 * SOON, "the first refund fails", arena.count(failed).await == 1);
+    assert_eq!(arena.provider().refunded(&started).await, 0);
+    arena.provider().switch(serde_json::json!({})).await;
+    eventually!(3 * SOON, "the money is back", arena.count(RETURNED).await == 1);
+    assert_eq!(arena.provider().refunded(&started).await, held.total.minor);
+    assert_books_are_even(&arena).await;
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_staff_settled_stays_and_what_staff_gives_back_goes_at_once() {
+    let mut arena = Arena::web(Setup::default()).await;
+    let (finance, operator) = (arena.member(Role::Finance).await, arena.member(Role::Operator).await);
+    let foreign = arena.member_of("Another Promoter", Role::Owner).await;
+    let (_, kept, kept_payment) = misfit(&arena, "20,21").await;
+    let (_, back, back_payment) = misfit(&arena, "22,23").await;
+    let (kept_id, back_id) = (of(&arena, kept.order).await.unwrap(), of(&arena, back.order).await.unwrap());
+    let waiting = listed(&arena, &finance, kept_id).await;
+    assert_eq!((waiting.state, waiting.order), (SetAsideState::Waiting, kept.order));
+    assert!(waiting.returns.is_some_and(|at| at.at.0 - waiting.since.at.0 == 3_600_000), "after an hour");
+    assert!(waiting.evidence.iter().any(|(name, _)| name == "found.amount"), "{:?}", waiting.evidence);
+    let page = arena.open(Some(&finance), "/organizer/money/disputes").await;
+    assert!(page.status == 200 && page.body.contains(r#"data-testid="give-back""#), "{}", page.status);
+    let page = arena.open(Some(&operator), "/organizer/money/disputes").await;
+    assert!(page.status == 200 && !page.body.contains(r#"data-testid="give-back""#), "who decides is finance");
+
+    let (kept_number, back_number) = (kept_id.to_string(), back_id.to_string());
+    let settle = [("id", kept_number.as_str()), ("note", "paid back by hand at the provider")];
+    let give = [("id", back_number.as_str())];
+    for (who, code) in [(&operator, Code::Forbidden), (&foreign, Code::NotFound)] {
+        assert_eq!(arena.call(Some(who), "organizer-quarantine-settle", &settle).await.code(), code);
+        assert_eq!(arena.call(Some(who), "organizer-quarantine-return", &give).await.code(), code);
+    }
+    let blank = [("id", kept_number.as_str()), ("note", "  ")];
+    assert_eq!(arena.call(Some(&finance), "organizer-quarantine-settle", &blank).await.code(), Code::InvalidInput);
+    let () = arena.call(Some(&finance), "organizer-quarantine-settle", &settle).await.ok();
+    let () = arena.call(Some(&finance), "organizer-quarantine-return", &give).await.ok();
+    eventually!(3 * SOON, "it goes back long before its time", arena.count(RETURNED).await == 1);
+    assert_eq!(arena.provider().refunded(&back_payment).await, back.total.minor);
+    assert_eq!(arena.call(Some(&finance), "organizer-quarantine-settle", &settle).await.code(), Code::WrongState);
+    assert_eq!(arena.call(Some(&finance), "organizer-quarantine-return", &give).await.code(), Code::WrongState);
+    let settled = listed(&arena, &finance, kept_id).await;
+    assert_eq!((settled.state, settled.note.as_deref()), (SetAsideState::Settled, Some(settle[1].1)));
+    let recorded = "select count(*) from audit_log where action in ('quarantine.settle', 'quarantine.return')";
+    assert_eq!(arena.count(recorded).await, 2);
+
+    // Another one goes back by itself; what was settled does not, however late it is.
+    let (_, third, third_payment) = misfit(&arena, "24,25").await;
+    arena.restart_server(&[("STARARENA_QUARANTINE_REFUND_MS", SOON_MS)]).await;
+    eventually!(3 * SOON, "the third goes back", arena.provider().refunded(&third_payment).await == third.total.minor);
+    assert_eq!(arena.provider().refunded(&kept_payment).await, 0, "settled is settled");
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn money_that_fits_by_now_is_booked_and_none_goes_back() {
+    let mut arena = Arena::web(Setup::default()).await;
+    let (_, held, started) = misfit(&arena, "27,28").await;
+    arena.kill_server().await;
+    sqlx::query("update attempts set amount_minor = amount_minor - 1 where id = $1")
+        .bind(started.attempt.0)
+        .execute(&arena.pg)
+        .await
+        .unwrap();
+    arena.start_server(&[("STARARENA_QUARANTINE_REFUND_MS", "0")]).await;
+    arena.await_status(held.order, "fulfilled").await;
+    let booked = "select count(*) from payment_quarantine where resolution = 'booked'";
+    eventually!(3 * SOON, "it is told", arena.count(booked).await == 1);
+    assert_eq!(arena.provider().refunded(&started).await, 0);
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_belongs_to_no_order_is_told_by_doctor_and_decided_by_command() {
+    let arena = Arena::web(Setup::default()).await;
+    let run = async |args: &[&str]| {
+        let mut command = program(arena.settings());
+        command.args(args);
+        run_to_end(command).await
+    };
+    let insert = "insert into payment_quarantine (provider, provider_ref, reason, evidence, created_ms)
+         values ('sandbox', 'evt_nobody', 'an unknown attempt', '{}', 1000) returning id";
+    let id: i64 = sqlx::query_scalar(insert).fetch_one(&arena.pg).await.unwrap();
+    let number = id.to_string();
+    let (code, out, err) = run(&["doctor"]).await;
+    assert_eq!(code, Some(1), "{out}{err}");
+    assert!(out.contains(&format!("wrong  quarantine {id}: event of no order")), "{out}");
+    let (code, out, err) = run(&["quarantine", "list"]).await;
+    assert!(code == Some(0) && out.contains("evt_nobody") && out.contains("no order"), "{out}{err}");
+    let (code, _, err) = run(&["quarantine", "return", &number]).await;
+    assert!(code == Some(1) && err.contains("nothing was taken"), "{err}");
+    let settle = ["quarantine", "settle", number.as_str(), "--note", "of the old installation"];
+    assert_eq!(run(&settle).await.0, Some(0));
+    let (code, _, err) = run(&settle).await;
+    assert!(code == Some(1) && err.contains("decided before"), "{err}");
+    let (_, out, _) = run(&["quarantine", "list"]).await;
+    assert!(!out.contains("evt_nobody"), "{out}");
+    let (_, out, _) = run(&["quarantine", "list", "--ended"]).await;
+    assert!(out.contains("settled") && out.contains("of the old installation"), "{out}");
+    let (code, _, err) = run(&["quarantine", "settle", "999999", "--note", "x"]).await;
+    assert!(code == Some(1) && err.contains("no such money"), "{err}");
+    arena.finish().await;
+}
