@@ -120,10 +120,10 @@ pub fn Policy(
     /// Whether the service fee comes back.
     service_fee: bool,
     /// Whether the order's fee comes back, where that is known.
-    #[prop(optional, into)]
+    #[prop(optional)]
     order_fee: Option<bool>,
     /// The server's time when it made the page, to mark what applies now.
-    #[prop(optional, into)]
+    #[prop(optional)]
     now: Option<Millis>,
 ) -> impl IntoView {
     let lang = lang();
