@@ -10,3 +10,5 @@ pub mod notice;
 pub mod order_status;
 pub mod phase;
 pub mod raw_text;
+pub mod refund;
+pub mod seat_choice;

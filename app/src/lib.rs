@@ -77,6 +77,7 @@ fn Pages() -> impl IntoView {
                 <Route path=path!("/performances/:id/list") view=seats::SeatListPage ssr=SsrMode::Async/>
                 <Route path=path!("/orders") view=orders::OrdersPage ssr=SsrMode::Async/>
                 <Route path=path!("/orders/:id") view=orders::OrderPage ssr=SsrMode::Async/>
+                <Route path=path!("/orders/:id/refund") view=orders::RefundPage ssr=SsrMode::Async/>
                 <Route path=path!("/sign-in") view=account::SignInPage ssr=SsrMode::Async/>
                 <Route path=path!("/sign-up") view=account::SignUpPage ssr=SsrMode::Async/>
                 <Route path=path!("/confirm") view=account::ConfirmPage ssr=SsrMode::Async/>
@@ -87,12 +88,15 @@ fn Pages() -> impl IntoView {
                 <Route path=path!("/organizer/performances/:id/allocations") view=organizer::AllocationsPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/performances/:id/plan") view=organizer::ReplanPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/performances/:id/desk") view=organizer::DeskPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/performances/:id/refunds") view=organizer::TermsPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/plans") view=organizer::PlansPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/plans/:id") view=organizer::PlanPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/imports/:id") view=organizer::ImportPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/orders") view=organizer::OrdersPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/orders/:id") view=organizer::OrderPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/money/disputes") view=organizer::DisputesPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/orders/:id/refund") view=organizer::OrderRefundPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/money/refunds") view=organizer::RefundsPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/members") view=organizer::MembersPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/settings/fees") view=organizer::FeesPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/audit") view=organizer::AuditPage ssr=SsrMode::Async/>

@@ -1,25 +1,11 @@
 // No page has a fault that axe-core finds, in either theme; the purchase works by keyboard alone.
 
-import { createRequire } from "node:module";
-import { readFileSync } from "node:fs";
 import type { Page } from "@playwright/test";
-import type { AxeResults } from "axe-core";
+import { faults } from "../src/axe";
 import { Member } from "../src/organizer";
 import { chooseTwoSeats, holdSeats, openMapAt } from "../src/pages";
 import { expect, test } from "../src/test";
 import { fanStops, organizerStops, publicStops, type Stop } from "../src/tour";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** Faults in one line each: rule, element, what is wrong. */
-async function faults(page: Page): Promise<string[]> {
-  // By the debugger's way in, which the content policy of the page does not concern.
-  await page.evaluate(AXE);
-  const results = await page.evaluate<AxeResults>("axe.run(document, { resultTypes: ['violations'] })");
-  return results.violations.flatMap((rule) =>
-    rule.nodes.map((node) => `${rule.id}: ${node.target.join(" ")}: ${node.failureSummary?.replaceAll("\n", " ")}`),
-  );
-}
 
 async function visit(page: Page, stops: Stop[]): Promise<void> {
   await page.emulateMedia({ reducedMotion: "reduce" });

@@ -1,10 +1,9 @@
 // Every page, with the state that makes it worth looking at: for pictures and for accessibility.
 
 import { expect, type Page } from "@playwright/test";
-import { randomUUID } from "node:crypto";
 import type { EventCard, Fan, PerformanceRow } from "./fan";
-import { CARD } from "./fan";
 import { type Member, STADIUM } from "./organizer";
+import { allowRefunds, buySeats } from "./refunds";
 import { planChoices, withOneSeatMore } from "./venue";
 
 export interface Stop {
@@ -39,7 +38,7 @@ export async function publicStops(fan: Fan): Promise<Stop[]> {
 export async function fanStops(fan: Fan): Promise<Stop[]> {
   const { id } = await fan.openPerformance();
   await fan.enter(id);
-  const paid = await paidOrder(fan, id);
+  const { order: paid, seats: bought } = await buySeats(fan, id, 1);
   await fan.enter(id);
   const { section, seats } = await fan.freeSeats(id, 2);
   const chosen = seats.map(({ seat }) => seat);
@@ -53,6 +52,7 @@ export async function fanStops(fan: Fan): Promise<Stop[]> {
     { name: "confirm", path: "/confirm?token=none" },
     { name: "mailbox", path: "/dev/mailbox" },
     { name: "ticket", path: `/orders/${paid}` },
+    { name: "refund", path: `/orders/${paid}/refund?seats=${bought[0]}` },
   ];
   for (const { performance } of await lobby(fan, events)) {
     await fan.ask("queue-join", { performance });
@@ -71,7 +71,9 @@ export async function fanStops(fan: Fan): Promise<Stop[]> {
 export async function organizerStops(member: Member, fan: Fan): Promise<Stop[]> {
   const { id } = await fan.openPerformance();
   await fan.enter(id);
-  const order = await paidOrder(fan, id);
+  const { order, seats } = await buySeats(fan, id, 2);
+  await allowRefunds(member, id);
+  await member.call("organizer-order-refund", { order, seats: seats[0]!, note: "The view was blocked." });
   const { event, draft } = await draftOf(member);
   const { plans, imports } = await member.call<Plans>("organizer-plans");
   const refused = imports.find(({ state }) => state === "refused")?.id ?? (await member.upload(STADIUM));
@@ -89,6 +91,9 @@ export async function organizerStops(member: Member, fan: Fan): Promise<Stop[]> 
     { name: "organizer-plan", path: `/organizer/plans/${plans[0]!.id}`, ready: map },
     { name: "organizer-orders", path: "/organizer/orders" },
     { name: "organizer-order", path: `/organizer/orders/${order}` },
+    { name: "organizer-order-refund", path: `/organizer/orders/${order}/refund?seats=${seats[1]}` },
+    { name: "organizer-refunds", path: "/organizer/money/refunds" },
+    { name: "organizer-terms", path: `/organizer/performances/${id}/refunds` },
     { name: "organizer-members", path: "/organizer/members" },
     { name: "organizer-fees", path: "/organizer/settings/fees" },
     { name: "organizer-audit", path: "/organizer/audit" },
@@ -144,16 +149,4 @@ async function lobby(fan: Fan, events: EventCard[]): Promise<{ slug: string; per
     if (found) return [{ slug, performance: found.id }];
   }
   return [];
-}
-
-/** Buys one seat by the API and the provider's form; returns the order. */
-async function paidOrder(fan: Fan, performance: string): Promise<string> {
-  const seat = (await fan.freeSeats(performance, 1)).seats[0]!.seat;
-  const held = await fan.call<{ order: string }>("hold", { performance, seats: seat, key: randomUUID() });
-  const { redirect_url } = await fan.call<{ redirect_url: string }>("order-pay", { order: held.order });
-  await fan.page.context().request.post(redirect_url, { form: { card: CARD.pays }, maxRedirects: 0 });
-  await expect
-    .poll(async () => (await fan.call<{ status: string }>("order", { id: held.order })).status, { timeout: 30_000 })
-    .toBe("fulfilled");
-  return held.order;
 }

@@ -15,10 +15,12 @@
 //! merchant's balance. Adyen and PayPal document the like. Then the money is with us and must not be.
 //!
 //! What a refund comes to is in [`policy`]; what a refund that was made at the provider by hand was for,
-//! in [`import`].
+//! in [`import`]. A policy as people read it is in [`stages`], as they type it in [`typed`].
 
 pub mod import;
 pub mod policy;
+pub mod stages;
+pub mod typed;
 pub mod view;
 
 use crate::account::Role;

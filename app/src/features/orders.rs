@@ -1,4 +1,4 @@
-//! Orders: the list, the checkout with its live status, and the tickets.
+//! Orders: the list, the checkout with its live status, the tickets, and giving them back.
 
 pub mod api;
 mod checkout;
@@ -7,10 +7,12 @@ mod list;
 mod polling;
 #[cfg(feature = "ssr")]
 mod qr;
+pub mod refund;
 mod status;
 mod ticket;
 
 pub use list::OrdersPage;
+pub use refund::RefundPage;
 
 use crate::clock::use_clock;
 use crate::components::missing::Failure;
@@ -23,6 +25,7 @@ use domain::order::{OrderStatus, OrderView};
 use items::{Head, Paid};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
+use refund::GivenBack;
 use status::{Closed, Issuing, Processing, Refunded};
 use ticket::Tickets;
 
@@ -56,12 +59,13 @@ pub fn OrderPage() -> impl IntoView {
 fn Order(order: OrderView) -> impl IntoView {
     let clock = use_clock();
     clock.measure();
-    let head = order.clone();
+    let (id, head) = (order.id, order.clone());
     let order = RwSignal::new(order);
     let offline = RwSignal::new(false);
     polling::start(order, offline);
     let status = Memo::new(move |_| order.with(|order| order.status));
     let undecided = move || matches!(status.get(), OrderStatus::PaymentProcessing | OrderStatus::Paid);
+    let gives_back = move || matches!(status.get(), OrderStatus::Fulfilled | OrderStatus::Refunded);
     view! {
         <section class="order" data-testid="order" data-status=move || status.get().as_str()>
             <Head order=head/>
@@ -73,6 +77,7 @@ fn Order(order: OrderView) -> impl IntoView {
                 OrderStatus::Refunded => view! { <Refunded order/> }.into_any(),
                 OrderStatus::Closed | OrderStatus::Refused => view! { <Closed order/> }.into_any(),
             }}
+            {move || gives_back().then(|| view! { <GivenBack order=id/> })}
             {move || undecided().then(|| {
                 let refresh = format!("<meta http-equiv=\"refresh\" content=\"{RELOAD_S}\">");
                 view! { <noscript inner_html=refresh></noscript> }

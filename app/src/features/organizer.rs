@@ -1,4 +1,4 @@
-//! The organizer's pages: plans, events, prices, the on-sale desk, orders, members.
+//! The organizer's pages: plans, events, prices, the on-sale desk, orders, refunds, members.
 //!
 //! What the member's role doesn't allow isn't offered; the use-cases refuse it in any case.
 
@@ -8,6 +8,7 @@ mod disputes;
 mod frame;
 mod members;
 mod plans;
+mod refunds;
 mod sales;
 mod search;
 
@@ -16,5 +17,6 @@ pub use fees::FeesPage;
 pub use disputes::DisputesPage;
 pub use members::{AuditPage, JoinPage, MembersPage};
 pub use plans::{ImportPage, PlanPage, PlansPage};
+pub use refunds::{OrderRefundPage, RefundsPage, TermsPage};
 pub use sales::{AllocationsPage, DraftPage, EventPage, EventsPage, PricesPage, ReplanPage};
 pub use search::{OrderPage, OrdersPage};

@@ -45,6 +45,11 @@ pub(super) fn PublishedPart(view: DraftView, published: Published, changed: Call
                     {td_string!(lang, sales.replan_title)}
                 </a>
             })}
+            {may(Action::ReadMoney).then(|| view! {
+                <a class="button" href=format!("/organizer/performances/{id}/refunds") data-testid="to-terms">
+                    {td_string!(lang, refunds.terms)}
+                </a>
+            })}
             <a class="button" href=format!("/events/{slug}") data-testid="to-event">{td_string!(lang, sales.to_event)}</a>
         </p>
         <Seats readiness=published.readiness changed/>

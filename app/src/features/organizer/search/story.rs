@@ -1,6 +1,6 @@
 //! One order on one page: what it is, one line of time, and the evidence by kind.
 
-use super::super::frame::{Frame, Tab, role_name};
+use super::super::frame::{Frame, Tab, may, role_name};
 use super::super::members::Trail;
 use super::sections::{Attempts, Mails, Refunds, Seats, Tickets, Webhooks};
 use super::words::{event_text, moment_text, shape};
@@ -11,6 +11,8 @@ use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use domain::ZonedTime;
+use domain::order::OrderStatus;
+use domain::organizer::Action;
 use domain::organizer::search::{Moment, OrderStory, StoryHead, What};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
@@ -92,6 +94,8 @@ fn Story(story: OrderStory) -> impl IntoView {
 fn Head(head: StoryHead) -> impl IntoView {
     let lang = lang();
     let of_fan = format!("/organizer/orders?text={}", address_in_query(&head.email));
+    let gives_back = matches!(head.status, OrderStatus::Paid | OrderStatus::Fulfilled) && may(Action::AskRefunds);
+    let refund = gives_back.then(|| format!("/organizer/orders/{}/refund", head.id));
     let fact = |name: &'static str, time: Option<ZonedTime>| {
         time.map(|time| view! { <div><dt>{name}</dt><dd><At time/></dd></div> })
     };
@@ -104,6 +108,9 @@ fn Head(head: StoryHead) -> impl IntoView {
                 <b>{format::money(lang, head.total)}</b>
             </p>
             <p><code data-testid="order-id">{head.id.to_string()}</code></p>
+            {refund.map(|href| view! {
+                <p><a class="button" href=href data-testid="to-refund">{td_string!(lang, refunds.link)}</a></p>
+            })}
         </header>
         <dl class="pairs story-facts">
             <div>

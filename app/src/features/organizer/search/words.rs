@@ -2,10 +2,12 @@
 
 use super::super::members::action_text;
 use crate::components::order_status::status_text;
+use crate::components::refund;
 use crate::format;
 use crate::i18n::{Locale, td_string};
 use domain::order::AttemptStatus;
 use domain::organizer::search::What;
+use domain::refund::RefundStatus;
 
 /// What happened, in a sentence.
 pub(super) fn moment_text(lang: Locale, what: &What) -> String {
@@ -76,11 +78,5 @@ pub(super) fn attempt_text(lang: Locale, status: AttemptStatus) -> &'static str 
 
 /// Where a refund stands; none for a word that is not known here.
 pub(super) fn refund_text(lang: Locale, status: &str) -> Option<&'static str> {
-    Some(match status {
-        "requested" => td_string!(lang, search.refund_requested),
-        "submitted" => td_string!(lang, search.refund_submitted),
-        "succeeded" => td_string!(lang, search.refund_succeeded),
-        "failed" => td_string!(lang, search.refund_failed),
-        _ => return None,
-    })
+    RefundStatus::parse(status).map(|status| refund::status_text(lang, status))
 }
