@@ -3,6 +3,7 @@
 mod edge;
 mod errors;
 mod hot;
+mod idempotency;
 mod listen;
 mod maps;
 mod plain;
@@ -83,6 +84,8 @@ pub fn router(state: State) -> Router {
             move || shell(options.clone())
         })
         .fallback(leptos_axum::file_and_error_handler_with_context::<State, _>(context, shell))
+        // Inside of the edge, which says who calls.
+        .layer(axum::middleware::from_fn_with_state(state.clone(), idempotency::keyed))
         .layer(axum::middleware::from_fn_with_state(state.clone(), edge::edge))
         // Routes that are added behind a layer are outside of it.
         .merge(hot::routes())
