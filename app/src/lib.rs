@@ -77,6 +77,7 @@ fn Pages() -> impl IntoView {
                 <Route path=path!("/performances/:id/list") view=seats::SeatListPage ssr=SsrMode::Async/>
                 <Route path=path!("/orders") view=orders::OrdersPage ssr=SsrMode::Async/>
                 <Route path=path!("/orders/:id") view=orders::OrderPage ssr=SsrMode::Async/>
+                <Route path=path!("/orders/:id/receipt") view=orders::ReceiptPage ssr=SsrMode::Async/>
                 <Route path=path!("/sign-in") view=account::SignInPage ssr=SsrMode::Async/>
                 <Route path=path!("/sign-up") view=account::SignUpPage ssr=SsrMode::Async/>
                 <Route path=path!("/confirm") view=account::ConfirmPage ssr=SsrMode::Async/>
@@ -92,6 +93,7 @@ fn Pages() -> impl IntoView {
                 <Route path=path!("/organizer/imports/:id") view=organizer::ImportPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/orders") view=organizer::OrdersPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/orders/:id") view=organizer::OrderPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/settings/details") view=organizer::DetailsPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/members") view=organizer::MembersPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/audit") view=organizer::AuditPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/join") view=organizer::JoinPage ssr=SsrMode::Async/>

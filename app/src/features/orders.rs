@@ -7,10 +7,12 @@ mod list;
 mod polling;
 #[cfg(feature = "ssr")]
 mod qr;
+mod receipt;
 mod status;
 mod ticket;
 
 pub use list::OrdersPage;
+pub use receipt::ReceiptPage;
 
 use crate::clock::use_clock;
 use crate::components::missing::Failure;
@@ -23,6 +25,7 @@ use domain::order::{OrderStatus, OrderView};
 use items::Head;
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
+use receipt::ReceiptLink;
 use status::{Closed, Issuing, Processing, Refunded};
 use ticket::Tickets;
 
@@ -73,6 +76,7 @@ fn Order(order: OrderView) -> impl IntoView {
                 OrderStatus::Refunded => view! { <Refunded order/> }.into_any(),
                 OrderStatus::Closed | OrderStatus::Refused => view! { <Closed order/> }.into_any(),
             }}
+            <ReceiptLink order/>
             {move || undecided().then(|| {
                 let refresh = format!("<meta http-equiv=\"refresh\" content=\"{RELOAD_S}\">");
                 view! { <noscript inner_html=refresh></noscript> }

@@ -3,6 +3,7 @@
 //! What the member's role doesn't allow isn't offered; the use-cases refuse it in any case.
 
 mod desk;
+mod documents;
 mod frame;
 mod members;
 mod plans;
@@ -10,6 +11,7 @@ mod sales;
 mod search;
 
 pub use desk::DeskPage;
+pub use documents::DetailsPage;
 pub use members::{AuditPage, JoinPage, MembersPage};
 pub use plans::{ImportPage, PlanPage, PlansPage};
 pub use sales::{AllocationsPage, DraftPage, EventPage, EventsPage, PricesPage, ReplanPage};

@@ -93,6 +93,12 @@ const MUST_BE_EMPTY: &[(&str, &str, &str)] = &[
          and not exists (select 1 from ledger_entries l where l.source = 'capture:' || a.id and l.account = 'provider_clearing' and l.amount_minor = a.amount_minor)",
     ),
     (
+        "I3",
+        "an organization whose documents leave out a number",
+        "select organization_id::text from invoices where $1::uuid is not null
+         group by organization_id having count(*) <> max(number)",
+    ),
+    (
         "I1",
         "a seat with two valid tickets",
         "select seat_no::text from tickets where performance_id = $1 and revoked_ms is null group by seat_no having count(*) > 1",

@@ -33,6 +33,8 @@ mod faults;
 mod files;
 mod healing;
 mod holds;
+mod idempotency;
+mod invoices;
 mod killing;
 mod live;
 mod lottery;

@@ -16,14 +16,21 @@ fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
     sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
 }
 
-/// Paid orders without an invoice, with whose they are: the first that were paid come first.
-pub(crate) async fn waiting_orders(db: impl PgExecutor<'_>, most: i64) -> sqlx::Result<Vec<(OrganizationId, OrderId)>> {
+/// Paid orders without an invoice, with whose they are: the first that were paid come first. Those without
+/// tickets only when they were paid before an instant.
+pub(crate) async fn waiting_orders(
+    db: impl PgExecutor<'_>,
+    paid_before: Millis,
+    most: i64,
+) -> sqlx::Result<Vec<(OrganizationId, OrderId)>> {
     sqlx::query(
         "select o.id, e.organization_id from orders o
          join performances p on p.id = o.performance_id join events e on e.id = p.event_id
-         where o.paid_ms is not null and o.invoiced_ms is null order by o.paid_ms, o.id limit $1",
+         where o.paid_ms is not null and o.invoiced_ms is null and (o.status <> 'paid' or o.paid_ms < $2)
+         order by o.paid_ms, o.id limit $1",
     )
     .bind(most)
+    .bind(paid_before.0)
     .fetch_all(db)
     .await?
     .iter()
