@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::postgres::detached;
 use crate::postgres::invoices::{self as rows, HeldRefund, NewDocument};
 use domain::document::{DocumentKind, Paper, label, note_minor};
-use domain::{Millis, OrderId, OrganizationId, RefundId};
+use domain::{Code, Millis, OrderId, OrganizationId, RefundId};
 use sqlx::PgConnection;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -69,9 +69,14 @@ impl Backend {
         }
         let (mut any, mut failure) = (false, None);
         for (organization, list) in waiting {
-            if let Ok(done) = self.assign(organization, list.clone()).await {
-                any |= done > 0;
-                continue;
+            match self.assign(organization, list.clone()).await {
+                Ok(done) => {
+                    any |= done > 0;
+                    continue;
+                }
+                // No single one would fare better.
+                Err(error) if error.refusal().code == Code::Unavailable => return Err(error),
+                Err(_) => {}
             }
             for one in list.singly() {
                 match self.assign(organization, one.clone()).await {
@@ -100,8 +105,8 @@ impl Backend {
         let mut tx = self.pg.begin().await?;
         let before = rows::hold_sequence(&mut tx, organization).await?;
         let mut sheaf = Sheaf { year: zoned(now, ZONE)?.year, last: before, new: Vec::new() };
-        let orders = self.add_invoices(&mut tx, &mut sheaf, list).await?;
-        let refunds = self.add_notes(&mut tx, &mut sheaf, list).await?;
+        let orders = add_invoices(&mut tx, &mut sheaf, list).await?;
+        let refunds = add_notes(&mut tx, &mut sheaf, list).await?;
         if sheaf.last > before && !rows::move_sequence(&mut *tx, organization, before, sheaf.last).await? {
             return Err(Error::Broken(format!("the sequence of {organization} moved while it was locked")));
         }
@@ -116,57 +121,57 @@ impl Backend {
         metrics::counter!("stararena_documents_numbered_total").increment(count as u64);
         Ok(orders.len() + refunds.len())
     }
+}
 
-    async fn add_invoices(&self, db: &mut PgConnection, sheaf: &mut Sheaf, list: &Waiting) -> Result<Vec<Uuid>> {
-        if list.orders.is_empty() {
-            return Ok(Vec::new());
-        }
-        let wanted: Vec<Uuid> = list.orders.iter().map(|order| order.0).collect();
-        let orders = rows::hold_orders(&mut *db, &wanted).await?;
-        let ids: Vec<Uuid> = orders.iter().map(|order| order.0).collect();
-        let mut papers = papers::of_orders(&mut *db, &ids).await?;
-        for order in orders {
-            let billed = papers.remove(&order).ok_or_else(|| no_paper(order))?;
-            let prefix = billed.prefix.clone();
-            sheaf.add(&prefix, DocumentKind::Invoice, order, None, billed.paper);
-        }
-        Ok(ids)
+async fn add_invoices(db: &mut PgConnection, sheaf: &mut Sheaf, list: &Waiting) -> Result<Vec<Uuid>> {
+    if list.orders.is_empty() {
+        return Ok(Vec::new());
     }
+    let wanted: Vec<Uuid> = list.orders.iter().map(|order| order.0).collect();
+    let orders = rows::hold_orders(&mut *db, &wanted).await?;
+    let ids: Vec<Uuid> = orders.iter().map(|order| order.0).collect();
+    let mut papers = papers::of_orders(&mut *db, &ids).await?;
+    for order in orders {
+        let billed = papers.remove(&order).ok_or_else(|| no_paper(order))?;
+        let prefix = billed.prefix.clone();
+        sheaf.add(&prefix, DocumentKind::Invoice, order, None, billed.paper);
+    }
+    Ok(ids)
+}
 
-    /// Answers the refunds that were decided on, with and without a note.
-    async fn add_notes(&self, db: &mut PgConnection, sheaf: &mut Sheaf, list: &Waiting) -> Result<Vec<Uuid>> {
-        if list.refunds.is_empty() {
-            return Ok(Vec::new());
-        }
-        let wanted: Vec<Uuid> = list.refunds.iter().map(|refund| refund.0).collect();
-        let (mut seen, mut decided) = (HashSet::new(), Vec::new());
-        for refund in rows::hold_refunds(&mut *db, &wanted).await? {
-            // The second refund of an order goes by the note of the first, which is written by then.
-            if refund.is_of_invoice && !seen.insert(refund.order) {
-                continue;
-            }
-            self.add_note(&mut *db, sheaf, &refund).await?;
-            decided.push(refund.id.0);
-        }
-        Ok(decided)
+/// Answers the refunds that were decided on, with and without a note.
+async fn add_notes(db: &mut PgConnection, sheaf: &mut Sheaf, list: &Waiting) -> Result<Vec<Uuid>> {
+    if list.refunds.is_empty() {
+        return Ok(Vec::new());
     }
+    let wanted: Vec<Uuid> = list.refunds.iter().map(|refund| refund.0).collect();
+    let (mut seen, mut decided) = (HashSet::new(), Vec::new());
+    for refund in rows::hold_refunds(&mut *db, &wanted).await? {
+        // The second refund of an order goes by the note of the first, which is written by then.
+        if refund.is_of_invoice && !seen.insert(refund.order) {
+            continue;
+        }
+        add_note(&mut *db, sheaf, &refund).await?;
+        decided.push(refund.id.0);
+    }
+    Ok(decided)
+}
 
-    async fn add_note(&self, db: &mut PgConnection, sheaf: &mut Sheaf, refund: &HeldRefund) -> Result<()> {
-        if !refund.is_of_invoice {
-            return Ok(());
-        }
-        let Some(credit) = rows::credit(&mut *db, refund.order).await? else { return Err(no_paper(refund.order)) };
-        let minor = note_minor(credit.noted_minor, credit.returned_minor, refund.amount_minor);
-        if minor == 0 {
-            return Ok(());
-        }
-        let today: Option<Billed> = papers::of_orders(&mut *db, &[refund.order.0]).await?.remove(&refund.order);
-        let today = today.ok_or_else(|| no_paper(refund.order))?;
-        let prefix = today.prefix.clone();
-        let paper = papers::credit_note(db, today, credit, refund, minor).await?;
-        sheaf.add(&prefix, DocumentKind::CreditNote, refund.order, Some(refund.id), paper);
-        Ok(())
+async fn add_note(db: &mut PgConnection, sheaf: &mut Sheaf, refund: &HeldRefund) -> Result<()> {
+    if !refund.is_of_invoice {
+        return Ok(());
     }
+    let Some(credit) = rows::credit(&mut *db, refund.order).await? else { return Err(no_paper(refund.order)) };
+    let minor = note_minor(credit.noted_minor, credit.returned_minor, refund.amount_minor);
+    if minor == 0 {
+        return Ok(());
+    }
+    let today: Option<Billed> = papers::of_orders(&mut *db, &[refund.order.0]).await?.remove(&refund.order);
+    let today = today.ok_or_else(|| no_paper(refund.order))?;
+    let prefix = today.prefix.clone();
+    let paper = papers::credit_note(db, today, credit, refund, minor).await?;
+    sheaf.add(&prefix, DocumentKind::CreditNote, refund.order, Some(refund.id), paper);
+    Ok(())
 }
 
 fn no_paper(order: OrderId) -> Error {
