@@ -78,6 +78,7 @@ fn Pages() -> impl IntoView {
                 <Route path=path!("/orders") view=orders::OrdersPage ssr=SsrMode::Async/>
                 <Route path=path!("/orders/:id") view=orders::OrderPage ssr=SsrMode::Async/>
                 <Route path=path!("/orders/:id/refund") view=orders::RefundPage ssr=SsrMode::Async/>
+                <Route path=path!("/orders/:id/receipt") view=orders::ReceiptPage ssr=SsrMode::Async/>
                 <Route path=path!("/sign-in") view=account::SignInPage ssr=SsrMode::Async/>
                 <Route path=path!("/sign-up") view=account::SignUpPage ssr=SsrMode::Async/>
                 <Route path=path!("/confirm") view=account::ConfirmPage ssr=SsrMode::Async/>
@@ -97,6 +98,7 @@ fn Pages() -> impl IntoView {
                 <Route path=path!("/organizer/money/disputes") view=organizer::DisputesPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/orders/:id/refund") view=organizer::OrderRefundPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/money/refunds") view=organizer::RefundsPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/settings/details") view=organizer::DetailsPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/members") view=organizer::MembersPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/settings/fees") view=organizer::FeesPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/audit") view=organizer::AuditPage ssr=SsrMode::Async/>

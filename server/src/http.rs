@@ -1,8 +1,10 @@
 //! The web server: routes, the edge around them, and an accept loop with bounds of its own.
 
+mod documents;
 mod edge;
 mod errors;
 mod hot;
+mod idempotency;
 mod listen;
 mod maps;
 mod plain;
@@ -79,12 +81,15 @@ fn router(state: State) -> Router {
         .route("/webhooks/{provider}", post(plain::webhook))
         .route("/maps/{name}", get(maps::file))
         .route("/ws/performances/{id}", get(socket::upgrade))
+        .merge(documents::routes())
         .merge(uploads::routes())
         .leptos_routes_with_context(&state, generate_route_list(App), context.clone(), {
             let options = options.clone();
             move || shell(options.clone())
         })
         .fallback(leptos_axum::file_and_error_handler_with_context::<State, _>(context, shell))
+        // Inside of the edge, which says who calls.
+        .layer(axum::middleware::from_fn_with_state(state.clone(), idempotency::keyed))
         .layer(axum::middleware::from_fn_with_state(state.clone(), edge::edge))
         // A page that is kept has been through the edge.
         .layer(axum::middleware::from_fn_with_state(Arc::new(shared::Pages::default()), shared::shared))

@@ -7,7 +7,6 @@
 //!
 //! Keeping the records is the work of a store; this says what each of them means.
 
-use crate::hold::check_key;
 use crate::refusal::{Code, Refusal};
 use crate::time::Millis;
 use sha2::{Digest as _, Sha256};
@@ -22,7 +21,20 @@ pub const LEASE_MS: i64 = 60_000;
 /// When a client should ask again while its first request still runs, in milliseconds.
 pub const AGAIN_MS: u32 = 1_000;
 
-/// A client's key: 1 to 64 printable ASCII characters without spaces.
+/// The header that carries a key; refusals of a key name it.
+pub const HEADER: &str = "Idempotency-Key";
+/// Longest key, in characters: that of Stripe's, so that clients may bring the keys that they have.
+pub const KEY_MAX_CHARS: usize = 255;
+/// Largest answer that is kept, in bytes. What changes something answers with far less; of a larger answer
+/// only its status is kept.
+pub const ANSWER_MAX_BYTES: usize = 16 * 1024;
+/// Most keys of one account at a time: bounds what one of them can have kept, at 32 MB.
+pub const KEYS_MAX: i64 = 2_000;
+/// How long a request is remembered that nobody finished, in milliseconds: it may have moved money, so for
+/// far longer than its client can try.
+pub const KEEP_UNFINISHED_MS: i64 = 30 * 24 * 3_600_000;
+
+/// A client's key: 1 to 255 printable ASCII characters without spaces.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Key(String);
 
@@ -37,10 +49,16 @@ impl Key {
     /// as most clients do.
     ///
     /// # Errors
-    /// `invalid_input`.
+    /// `invalid_input` names the header.
     pub fn of_header(value: &str) -> Result<Self, Refusal> {
         let value = value.trim();
         value.strip_prefix('"').and_then(|value| value.strip_suffix('"')).unwrap_or(value).parse()
+    }
+
+    /// The digest under which the key is stored: of one size, whatever clients send.
+    #[must_use]
+    pub fn digest(&self) -> [u8; 32] {
+        Sha256::digest(self.0.as_bytes()).into()
     }
 }
 
@@ -48,7 +66,12 @@ impl FromStr for Key {
     type Err = Refusal;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        check_key(text)?;
+        if text.is_empty() || text.len() > KEY_MAX_CHARS || !text.bytes().all(|b| b.is_ascii_graphic()) {
+            return Err(Refusal::new(
+                Code::InvalidInput,
+                format!("{HEADER}: 1 to {KEY_MAX_CHARS} printable ASCII characters are expected"),
+            ));
+        }
         Ok(Self(text.to_owned()))
     }
 }
@@ -165,12 +188,22 @@ impl Decision {
     pub fn refusal(self) -> Option<Refusal> {
         match self {
             Self::New | Self::TakeOver { .. } | Self::Replay => None,
-            Self::Conflict => Some(Refusal::new(Code::KeyReused, "key: it was used with other parameters")),
+            Self::Conflict => {
+                Some(Refusal::new(Code::KeyReused, format!("{HEADER}: it was used with another request")))
+            }
             Self::InProgress => Some(
-                Refusal::new(Code::WrongState, "key: the first request with it still runs").retry_after_ms(AGAIN_MS),
+                Refusal::new(Code::WrongState, format!("{HEADER}: the first request with it still runs"))
+                    .retry_after_ms(AGAIN_MS),
             ),
         }
     }
+}
+
+/// Whether an answer is kept. What says that the server could not, or that the client shall come again, is
+/// no answer to the request: the same request is carried out again.
+#[must_use]
+pub fn is_kept(status: u16, says_when_to_come_again: bool) -> bool {
+    status < 500 && status != 429 && !says_when_to_come_again
 }
 
 #[cfg(test)]
@@ -190,11 +223,25 @@ mod tests {
     fn a_key_has_bounds_and_may_stand_in_quotes() {
         assert_eq!(Key::of_header(" \"8e03978e-40d5\" ").unwrap().as_str(), "8e03978e-40d5");
         assert_eq!(Key::of_header("8e03978e-40d5").unwrap().to_string(), "8e03978e-40d5");
-        assert!("k".repeat(64).parse::<Key>().is_ok());
-        for bad in ["", "\"\"", "a b", "ä", "a\u{7f}", &"k".repeat(65)] {
+        assert!("k".repeat(255).parse::<Key>().is_ok());
+        for bad in ["", "\"\"", "a b", "ä", "a\u{7f}", &"k".repeat(256)] {
             let refusal = Key::of_header(bad).unwrap_err();
             assert_eq!(refusal.code, Code::InvalidInput, "{bad}");
-            assert!(refusal.message.starts_with("key: "), "{}", refusal.message);
+            assert!(refusal.message.starts_with("Idempotency-Key: "), "{}", refusal.message);
+        }
+        let digest = |key: &str| key.parse::<Key>().unwrap().digest();
+        assert_eq!(digest("a"), digest("a"));
+        assert_ne!(digest("a"), digest("A"));
+    }
+
+    #[test]
+    fn only_an_answer_to_the_request_is_kept() {
+        for status in [200, 204, 302, 400, 403, 404, 409, 410, 422] {
+            assert!(is_kept(status, false), "{status}");
+            assert!(!is_kept(status, true), "{status}");
+        }
+        for status in [429, 500, 502, 503] {
+            assert!(!is_kept(status, false), "{status}");
         }
     }
 

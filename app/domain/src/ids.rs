@@ -57,6 +57,8 @@ typed_ids! {
     DisputeId,
     /// The right of entry to one seat of one performance.
     TicketId,
+    /// An invoice or a credit note.
+    DocumentId,
     /// A venue file between upload and acceptance.
     ImportId,
     /// Seats of one performance that are kept for somebody.

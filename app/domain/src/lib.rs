@@ -10,6 +10,7 @@ pub mod account;
 pub mod allocation;
 pub mod catalog;
 pub mod dispute;
+pub mod document;
 pub mod hold;
 pub mod idempotency;
 pub mod ids;
@@ -28,8 +29,8 @@ pub mod token;
 pub mod venue;
 
 pub use ids::{
-    AccountId, AllocationCodeId, AllocationId, AttemptId, DisputeId, EventId, ImportId, OrderId, OrganizationId,
-    PerformanceId, PlanId, RefundId, SeatNo, SessionId, TicketId,
+    AccountId, AllocationCodeId, AllocationId, AttemptId, DisputeId, DocumentId, EventId, ImportId, OrderId,
+    OrganizationId, PerformanceId, PlanId, RefundId, SeatNo, SessionId, TicketId,
 };
 pub use money::{Currency, Money};
 pub use refusal::{Code, Refusal};

@@ -8,11 +8,13 @@ mod polling;
 #[cfg(feature = "ssr")]
 mod qr;
 pub mod refund;
+mod receipt;
 mod status;
 mod ticket;
 
 pub use list::OrdersPage;
 pub use refund::RefundPage;
+pub use receipt::ReceiptPage;
 
 use crate::clock::use_clock;
 use crate::components::missing::Failure;
@@ -26,6 +28,7 @@ use items::{Head, Paid};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 use refund::GivenBack;
+use receipt::ReceiptLink;
 use status::{Closed, Issuing, Processing, Refunded};
 use ticket::Tickets;
 
@@ -78,6 +81,7 @@ fn Order(order: OrderView) -> impl IntoView {
                 OrderStatus::Closed | OrderStatus::Refused => view! { <Closed order/> }.into_any(),
             }}
             {move || gives_back().then(|| view! { <GivenBack order=id/> })}
+            <ReceiptLink order/>
             {move || undecided().then(|| {
                 let refresh = format!("<meta http-equiv=\"refresh\" content=\"{RELOAD_S}\">");
                 view! { <noscript inner_html=refresh></noscript> }

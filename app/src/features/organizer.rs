@@ -5,6 +5,7 @@
 mod desk;
 mod fees;
 mod disputes;
+mod documents;
 mod frame;
 mod members;
 mod plans;
@@ -15,6 +16,7 @@ mod search;
 pub use desk::DeskPage;
 pub use fees::FeesPage;
 pub use disputes::DisputesPage;
+pub use documents::DetailsPage;
 pub use members::{AuditPage, JoinPage, MembersPage};
 pub use plans::{ImportPage, PlanPage, PlansPage};
 pub use refunds::{OrderRefundPage, RefundsPage, TermsPage};

@@ -108,6 +108,12 @@ const MUST_BE_EMPTY: &[(&str, &str, &str)] = &[
          where o.performance_id = $1 and not exists (select 1 from order_lines l where l.order_id = o.id)",
     ),
     (
+        "I3",
+        "an organization whose documents leave out a number",
+        "select organization_id::text from invoices where $1::uuid is not null
+         group by organization_id having count(*) <> max(number)",
+    ),
+    (
         "I1",
         "a seat with two valid tickets",
         "select seat_no::text from tickets where performance_id = $1 and revoked_ms is null group by seat_no having count(*) > 1",

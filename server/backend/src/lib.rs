@@ -14,9 +14,11 @@ mod best;
 mod catalog;
 mod clock;
 mod config;
+mod documents;
 pub mod embedded;
 mod error;
 mod holds;
+mod idempotency;
 mod live;
 mod load;
 mod mail;
@@ -45,6 +47,7 @@ pub use config::{
     SmtpSettings, SmtpTls, StripeSettings,
 };
 pub use error::{Error, Result, chain};
+pub use idempotency::{KeptAnswer, Keyed, Lease};
 pub use live::{Feed, StatusText};
 pub use load::Load;
 pub use organizer::{Member, NewPerformance, OrderSearch, PICTURE_MAX_BYTES, PlanFile, SetAsideMoney, StoredPlan};

@@ -8,11 +8,13 @@
 mod door;
 mod drawing;
 pub(crate) mod guardian;
+mod invoicing;
 mod jobs;
 mod leader;
 mod outbox;
 mod reconciler;
 pub(crate) mod sweeper;
+mod tidying;
 pub(crate) mod writer;
 
 pub use reconciler::Reconciled;
@@ -42,6 +44,7 @@ impl Workers {
         tasks.spawn(leader::lead(Arc::clone(backend), stop.clone()));
         jobs::spawn_all(&mut tasks, backend, &stop);
         outbox::spawn_all(&mut tasks, backend, &stop);
+        tasks.spawn(tidying::forget_keys(Arc::clone(backend), stop.clone()));
         Self { tasks, stop }
     }
 

@@ -35,6 +35,8 @@ mod fees;
 mod files;
 mod healing;
 mod holds;
+mod idempotency;
+mod invoices;
 mod killing;
 mod live;
 mod lottery;

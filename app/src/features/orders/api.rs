@@ -3,6 +3,7 @@
 use crate::error::AppError;
 use domain::{
     OrderId, TicketId,
+    document::Receipt,
     order::{OrderRow, OrderView, PayStarted},
 };
 use leptos::prelude::*;
@@ -59,6 +60,26 @@ pub async fn order_cancel(
     context::backend()?.cancel_order(&context::session()?, order).await?;
     context::redirect_form(&format!("/orders/{order}"));
     Ok(())
+}
+
+/// The receipt of one of the caller's orders, or another document of it.
+#[server(endpoint = "order-receipt")]
+pub async fn order_receipt(
+    /// The order.
+    id: String,
+    /// The document; none for the invoice, with or without its number.
+    document: Option<String>,
+) -> Result<Receipt, AppError> {
+    use crate::context;
+    let id = order_id(&id)?;
+    let document = match document {
+        Some(text) => {
+            let known = text.parse().map_err(|_| AppError::new(domain::Code::NotFound, "there is no such document"))?;
+            Some(known)
+        }
+        None => None,
+    };
+    Ok(context::backend()?.receipt(&context::session()?, id, document).await?)
 }
 
 /// The codes of an order's tickets, drawn on the server, so that the browser needs no encoder.

@@ -82,6 +82,7 @@ pub(super) enum Sub {
     Reconciliation,
     General,
     Fees,
+    Details,
 }
 
 impl Sub {
@@ -93,6 +94,7 @@ impl Sub {
             Self::Reconciliation => "/organizer/money/reconciliation",
             Self::General => "/organizer/settings",
             Self::Fees => "/organizer/settings/fees",
+            Self::Details => "/organizer/settings/details",
         }
     }
 
@@ -104,6 +106,7 @@ impl Sub {
             Self::Reconciliation => td_string!(lang, reconciliation.title),
             Self::General => td_string!(lang, settings.general),
             Self::Fees => td_string!(lang, fees.title),
+            Self::Details => td_string!(lang, documents.details),
         }
     }
 
@@ -121,7 +124,7 @@ impl Sub {
             Self::Report | Self::Refunds | Self::Disputes | Self::Reconciliation => {
                 &[Self::Report, Self::Refunds, Self::Disputes, Self::Reconciliation]
             }
-            Self::General | Self::Fees => &[Self::General, Self::Fees],
+            Self::General | Self::Fees | Self::Details => &[Self::General, Self::Fees, Self::Details],
         }
     }
 }

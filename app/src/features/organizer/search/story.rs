@@ -1,5 +1,6 @@
 //! One order on one page: what it is, one line of time, and the evidence by kind.
 
+use super::super::documents::OrderDocuments;
 use super::super::frame::{Frame, Tab, may, role_name};
 use super::super::members::Trail;
 use super::sections::{Attempts, Mails, Refunds, Seats, Tickets, Webhooks};
@@ -59,6 +60,7 @@ fn Story(story: OrderStory) -> impl IntoView {
         ..
     } = story;
     let title = td_string!(lang, search.order, id = short_id(head.id));
+    let id = head.id;
     let (charges, total, status, quiet) = (head.charges.clone(), head.total, head.status.as_str(), notes.is_empty());
     view! {
         <Title text=title/>
@@ -76,6 +78,7 @@ fn Story(story: OrderStory) -> impl IntoView {
                     <Tickets tickets/>
                     <Attempts attempts/>
                     <Refunds refunds set_aside/>
+                    <OrderDocuments order=id/>
                     <Mails mails/>
                     <Webhooks webhooks more=webhooks_left_out/>
                     <section class="story-part">

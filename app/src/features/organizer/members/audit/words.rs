@@ -7,6 +7,7 @@ use domain::OrderId;
 pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) -> Option<&'static str> {
     Some(match action {
         "organization.create" => td_string!(lang, organizer.did_organization_create),
+        "organization.details" => td_string!(lang, organizer.did_organization_details),
         "organization.provider" => td_string!(lang, organizer.did_organization_provider),
         "member.invite" => td_string!(lang, organizer.did_member_invite),
         "member.revoke" => td_string!(lang, organizer.did_member_revoke),
