@@ -10,6 +10,7 @@ mod events;
 mod imports;
 mod making;
 mod members;
+mod names;
 mod pictures;
 mod pricing;
 mod publishing;

@@ -8,6 +8,7 @@ pub(crate) mod audit_log;
 pub(crate) mod bench;
 pub(crate) mod catalog;
 pub(crate) mod desk;
+pub(crate) mod door;
 pub(crate) mod drafts;
 pub(crate) mod draws;
 pub(crate) mod events;
@@ -29,6 +30,7 @@ pub(crate) mod replanning;
 pub(crate) mod search;
 pub(crate) mod story;
 pub(crate) mod tickets;
+pub(crate) mod transfers;
 pub(crate) mod webhooks;
 
 use crate::error::Result;
