@@ -7,6 +7,7 @@ mod organization;
 mod psp_control;
 mod queue;
 mod rush;
+mod ticket;
 mod venue;
 mod webhook;
 
@@ -90,6 +91,11 @@ enum Command {
         #[command(subcommand)]
         command: catalog::PerformanceCommand,
     },
+    /// Say what a door says about a ticket, and freeze the tickets of an order
+    Ticket {
+        #[command(subcommand)]
+        command: ticket::TicketCommand,
+    },
     /// Seed the demo into the stores and print its sign-ins
     Demo,
     /// Try the door in virtual time, and check a draw
@@ -162,6 +168,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Webhook { command } => webhook::run(command).await?,
         Command::Event { command } => catalog::event(command).await?,
         Command::Performance { command } => catalog::performance(command).await?,
+        Command::Ticket { command } => return ticket::run(command).await,
         Command::Demo => with_backend(demo).await?,
         Command::Queue { command } => return queue::run(command).await,
         Command::Rush(args) => return rush::run(args).await,

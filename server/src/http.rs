@@ -7,6 +7,7 @@ mod listen;
 mod maps;
 mod plain;
 mod socket;
+mod tickets;
 mod uploads;
 
 pub use listen::serve;
@@ -71,12 +72,12 @@ pub fn router(state: State) -> Router {
         .route("/readyz", get(plain::readyz))
         .route("/metrics", get(plain::metrics))
         .route("/api/server-time", get(plain::server_time))
-        .route("/api/ticket-key", get(plain::ticket_key))
         .route("/api/performances/{id}/queue/draw", get(plain::draw_facts))
         .route("/api/performances/{id}/queue/arrivals", get(plain::arrivals))
         .route("/webhooks/{provider}", post(plain::webhook))
         .route("/maps/{name}", get(maps::file))
         .route("/ws/performances/{id}", get(socket::upgrade))
+        .merge(tickets::routes())
         .merge(uploads::routes())
         .leptos_routes_with_context(&state, generate_route_list(App), context.clone(), {
             let options = options.clone();
