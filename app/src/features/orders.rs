@@ -1,16 +1,22 @@
-//! Orders: the list, the checkout with its live status, and the tickets.
+//! Orders: the list, the checkout with its live status, and the tickets, also those that changed hands.
 
+mod actions;
 pub mod api;
 mod checkout;
 mod items;
 mod list;
+mod mine;
 mod polling;
 #[cfg(feature = "ssr")]
 mod qr;
 mod status;
 mod ticket;
+pub mod tickets_api;
+mod transfer;
 
 pub use list::OrdersPage;
+pub use mine::TicketsPage;
+pub use transfer::TransferPage;
 
 use crate::clock::use_clock;
 use crate::components::missing::Failure;
