@@ -79,6 +79,8 @@ fn Pages() -> impl IntoView {
                 <Route path=path!("/orders/:id") view=orders::OrderPage ssr=SsrMode::Async/>
                 <Route path=path!("/orders/:id/refund") view=orders::RefundPage ssr=SsrMode::Async/>
                 <Route path=path!("/orders/:id/receipt") view=orders::ReceiptPage ssr=SsrMode::Async/>
+                <Route path=path!("/tickets") view=orders::TicketsPage ssr=SsrMode::Async/>
+                <Route path=path!("/transfers/:token") view=orders::TransferPage ssr=SsrMode::Async/>
                 <Route path=path!("/sign-in") view=account::SignInPage ssr=SsrMode::Async/>
                 <Route path=path!("/sign-up") view=account::SignUpPage ssr=SsrMode::Async/>
                 <Route path=path!("/confirm") view=account::ConfirmPage ssr=SsrMode::Async/>

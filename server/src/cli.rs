@@ -8,6 +8,7 @@ mod psp_control;
 mod quarantine;
 mod queue;
 mod rush;
+mod ticket;
 mod venue;
 mod webhook;
 
@@ -96,6 +97,11 @@ enum Command {
         #[command(subcommand)]
         command: catalog::PerformanceCommand,
     },
+    /// Say what a door says about a ticket, and freeze the tickets of an order
+    Ticket {
+        #[command(subcommand)]
+        command: ticket::TicketCommand,
+    },
     /// Seed the demo into the stores and print its sign-ins
     Demo,
     /// Try the door in virtual time, and check a draw
@@ -169,6 +175,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Quarantine { command } => quarantine::run(command).await?,
         Command::Event { command } => catalog::event(command).await?,
         Command::Performance { command } => catalog::performance(command).await?,
+        Command::Ticket { command } => return ticket::run(command).await,
         Command::Demo => with_backend(demo).await?,
         Command::Queue { command } => return queue::run(command).await,
         Command::Rush(args) => return rush::run(args).await,

@@ -11,6 +11,7 @@ mod plain;
 mod shared;
 mod socket;
 mod status;
+mod tickets;
 mod uploads;
 
 pub use listen::serve;
@@ -75,13 +76,13 @@ fn router(state: State) -> Router {
         .route("/readyz", get(plain::readyz))
         .route("/metrics", get(plain::metrics))
         .route("/api/server-time", get(plain::server_time))
-        .route("/api/ticket-key", get(plain::ticket_key))
         .route("/api/performances/{id}/queue/draw", get(plain::draw_facts))
         .route("/api/performances/{id}/queue/arrivals", get(plain::arrivals))
         .route("/webhooks/{provider}", post(plain::webhook))
         .route("/maps/{name}", get(maps::file))
         .route("/ws/performances/{id}", get(socket::upgrade))
         .merge(documents::routes())
+        .merge(tickets::routes())
         .merge(uploads::routes())
         .leptos_routes_with_context(&state, generate_route_list(App), context.clone(), {
             let options = options.clone();

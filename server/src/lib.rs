@@ -7,6 +7,7 @@
 pub mod bench;
 pub mod cli;
 pub mod http;
+pub mod paper;
 pub mod psp;
 pub mod run;
 pub mod rush;

@@ -15,6 +15,7 @@ use crate::ids::{AttemptId, OrderId, PerformanceId, SeatNo, TicketId};
 use crate::money::Money;
 use crate::money::summary::Summary;
 use crate::refusal::{Code, Refusal};
+use crate::ticket::change::Transfer;
 use crate::time::{Millis, ZonedTime};
 use serde::{Deserialize, Serialize};
 
@@ -241,8 +242,17 @@ pub struct TicketView {
     pub id: TicketId,
     /// Its seat.
     pub seat: SeatNo,
-    /// What the QR code says.
+    /// What the QR code says; empty for the buyer once the ticket is somebody else's.
     pub code: String,
+    /// Whether the door refuses it while its payment is disputed.
+    #[serde(default)]
+    pub frozen: bool,
+    /// The name on it.
+    #[serde(default)]
+    pub holder: Option<String>,
+    /// To whom it is on its way, or went.
+    #[serde(default)]
+    pub transfer: Option<Transfer>,
 }
 
 /// An order as its owner sees it.

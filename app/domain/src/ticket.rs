@@ -15,6 +15,10 @@
 //! The key id names the key that signed. So keys can rotate: a door device holds the old and the new one
 //! ([`TicketKeys`]) until the last ticket of the old one was played.
 
+pub mod calendar;
+pub mod change;
+#[cfg(feature = "import")]
+pub mod holder;
 mod text;
 
 use crate::ids::{PerformanceId, SeatNo, TicketId};

@@ -1,9 +1,12 @@
-//! Orders: the list, the checkout with its live status, the tickets, and giving them back.
+//! Orders: the list, the checkout with its live status, the tickets, also those that changed hands, and giving
+//! them back.
 
+mod actions;
 pub mod api;
 mod checkout;
 mod items;
 mod list;
+mod mine;
 mod polling;
 #[cfg(feature = "ssr")]
 mod qr;
@@ -11,10 +14,14 @@ pub mod refund;
 mod receipt;
 mod status;
 mod ticket;
+pub mod tickets_api;
+mod transfer;
 
 pub use list::OrdersPage;
 pub use refund::RefundPage;
 pub use receipt::ReceiptPage;
+pub use mine::TicketsPage;
+pub use transfer::TransferPage;
 
 use crate::clock::use_clock;
 use crate::components::missing::Failure;

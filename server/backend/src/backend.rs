@@ -9,7 +9,6 @@ use crate::payment::Registry;
 use crate::redis::{Address, RedisSeats, Store};
 use domain::token::TokenKeys;
 use domain::{AccountId, Code, Millis, PerformanceId, PlanId, Refusal, SessionId};
-use ed25519_dalek::SigningKey;
 use governor::{Quota, RateLimiter, clock::DefaultClock, state::keyed::DashMapStateStore};
 use sqlx::PgPool;
 use std::collections::{HashMap, HashSet};
@@ -106,7 +105,10 @@ pub struct Backend {
     /// Tells organizers' systems of events.
     pub(crate) webhooks: crate::webhooks::WebhookSender,
     pub(crate) tokens: TokenKeys,
-    pub(crate) ticket_key: SigningKey,
+    /// Signs ticket codes.
+    pub(crate) ticket_signer: crate::tickets::TicketSigner,
+    /// Lists of revocations by performance, made again when they are older than a second.
+    pub(crate) revocations: Mutex<HashMap<PerformanceId, crate::tickets::CachedRevocations>>,
     /// Sales by performance, read again when they are older than a second.
     pub(crate) sales: Mutex<HashMap<PerformanceId, crate::catalog::CachedSale>>,
     /// Seats of plans: immutable, so read once.
@@ -167,7 +169,8 @@ impl Backend {
             mailer: crate::mail::from_settings(&config.delivery, &pg)?,
             webhooks: crate::webhooks::WebhookSender::new(&config.delivery)?,
             tokens: TokenKeys::new(config.token_keys.clone()),
-            ticket_key: SigningKey::from_bytes(&config.ticket_key),
+            ticket_signer: crate::tickets::TicketSigner::new(&config.ticket_keys),
+            revocations: Mutex::default(),
             pg,
             seats,
             clock,
@@ -211,9 +214,14 @@ impl Backend {
         self.config.cookie_name(name)
     }
 
-    /// The key with which doors verify tickets: 32 bytes.
-    pub fn ticket_verify_key(&self) -> [u8; 32] {
-        self.ticket_key.verifying_key().to_bytes()
+    /// Number and public key (32 bytes) of the key that signs ticket codes now.
+    pub fn ticket_verify_key(&self) -> (u8, [u8; 32]) {
+        self.ticket_keys().next().expect("there is a ticket key, or the process had not started")
+    }
+
+    /// Every key that doors accept, by number, the newest first.
+    pub fn ticket_keys(&self) -> impl Iterator<Item = (u8, [u8; 32])> {
+        self.ticket_signer.public()
     }
 
     /// Asks both stores for a sign of life.

@@ -4,9 +4,11 @@
 
 mod delivery;
 mod stripe;
+mod tickets;
 
 pub use delivery::{DeliverySettings, SmtpSettings, SmtpTls};
 pub use stripe::StripeSettings;
+pub use tickets::TicketKey;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -100,8 +102,8 @@ pub struct Config {
     pub redis_url: Option<String>,
     /// Keys for signed tokens; the first signs.
     pub token_keys: Vec<Vec<u8>>,
-    /// Seed of the Ed25519 key that signs ticket codes.
-    pub ticket_key: [u8; 32],
+    /// Keys of ticket codes; the first signs, all verify.
+    pub ticket_keys: Vec<TicketKey>,
     /// The sandbox provider.
     pub psp: PspSettings,
     /// Stripe, where it is set up.
@@ -138,7 +140,6 @@ pub struct Config {
 
 /// Keys that are known to everybody who reads this file: refused in production.
 const DEVELOPMENT_TOKEN_KEY: &str = "development token key known to everybody";
-const DEVELOPMENT_TICKET_KEY: [u8; 32] = *b"development ticket key, 32 bytes";
 const DEVELOPMENT_PSP_KEY: &str = "sandbox-api-key";
 const DEVELOPMENT_WEBHOOK_SECRET: &str = "sandbox-webhook-secret";
 /// Shortest token key, in bytes: the output size of its hash.
@@ -177,16 +178,6 @@ impl Config {
                 }
             },
         };
-        let ticket_key = match get("STARARENA_TICKET_KEY") {
-            None => DEVELOPMENT_TICKET_KEY,
-            Some(text) => {
-                let mut key = [0; 32];
-                if hex::decode_to_slice(&text, &mut key).is_err() {
-                    return wrong("STARARENA_TICKET_KEY: 64 hexadecimal digits are expected");
-                }
-                key
-            }
-        };
         let list = |name: &str, default: &str| -> Vec<String> {
             get(name)
                 .unwrap_or_else(|| default.to_owned())
@@ -206,7 +197,7 @@ impl Config {
                 .into_iter()
                 .map(String::into_bytes)
                 .collect(),
-            ticket_key,
+            ticket_keys: tickets::read(get)?,
             psp: PspSettings {
                 url: get("STARARENA_PSP_URL").unwrap_or_default().trim_end_matches('/').to_owned(),
                 api_key: get("STARARENA_PSP_API_KEY").unwrap_or_else(|| DEVELOPMENT_PSP_KEY.to_owned()),
@@ -283,11 +274,7 @@ impl Config {
                 "STARARENA_TOKEN_KEYS: each key needs at least {TOKEN_KEY_MIN_BYTES} bytes in production"
             ));
         }
-        if self.ticket_key == DEVELOPMENT_TICKET_KEY {
-            return wrong(
-                "STARARENA_TICKET_KEY: the default key is known to everybody; set a random one in production",
-            );
-        }
+        tickets::check_production(&self.ticket_keys)?;
         // The sandbox moves no money, so nothing that it says may issue a ticket to real people.
         if !self.psp.url.is_empty() {
             return wrong("STARARENA_PSP_URL is set: the sandbox payment provider refuses to start in production");
@@ -367,7 +354,7 @@ impl fmt::Debug for Config {
             .field("database_url", &self.database_url.as_ref().map(|_| "(set)"))
             .field("redis_url", &self.redis_url.as_ref().map(|_| "(set)"))
             .field("token_keys", &format_args!("({} keys)", self.token_keys.len()))
-            .field("ticket_key", &"(set)")
+            .field("ticket_keys", &format_args!("({} keys)", self.ticket_keys.len()))
             .field("psp_url", &self.psp.url)
             .field("stripe", &self.stripe.as_ref().map(|stripe| &stripe.url))
             .field("visit_ttl_ms", &self.visit_ttl_ms)

@@ -44,7 +44,7 @@ pub use beacon::use_tls;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use config::{
     BeaconSettings, Config, ConfigError, DeliverySettings, Environment, LiveSettings, PspSettings, QueueSettings,
-    SmtpSettings, SmtpTls, StripeSettings,
+    SmtpSettings, SmtpTls, StripeSettings, TicketKey,
 };
 pub use error::{Error, Result, chain};
 pub use idempotency::{KeptAnswer, Keyed, Lease};
@@ -57,6 +57,7 @@ pub use payment::{
 };
 pub use queue::ArrivalList;
 pub use seeding::{Demo, FanLogin};
+pub use tickets::{Examined, Papers, Revocations};
 pub use webhooks::{
     EndpointId, EndpointStatus, NewEndpoint, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent,
 };

@@ -1,15 +1,17 @@
 //! Mail: written into the outbox with the change that causes it, delivered by a worker (`work/outbox.rs`).
 //!
-//! What the mails say is in [`kinds`], how they look in [`layout`], how they leave in [`smtp`].
+//! What the mails say is in [`kinds`] and [`tickets`], how they look in [`layout`], how they leave in [`smtp`].
 
 mod kinds;
 mod layout;
 mod smtp;
+mod tickets;
 
 pub(crate) use kinds::{
     confirmation, invitation, refunded, seats_renamed, tickets_frozen, tickets_ready, tickets_restored,
     tickets_revoked, webhook_disabled,
 };
+pub(crate) use tickets::{OfferEnd, ticket_ended, ticket_received, ticket_replaced, transfer_ended, transfer_offered};
 
 use crate::config::DeliverySettings;
 use crate::error::Result;
@@ -109,7 +111,12 @@ impl Mailer for DevelopmentMailer {
 
 /// Writes a mail into the outbox; `dedupe` makes it be sent once.
 pub(crate) async fn enqueue(db: impl PgExecutor<'_>, dedupe: &str, mail: &Mail, now: Millis) -> Result<()> {
-    Ok(outbox::insert(db, MAIL, dedupe, &json!(mail), now).await?)
+    Ok(enqueue_row(db, dedupe, mail, now).await?)
+}
+
+/// As [`enqueue`], for changes that write mails by themselves.
+pub(crate) async fn enqueue_row(db: impl PgExecutor<'_>, dedupe: &str, mail: &Mail, now: Millis) -> sqlx::Result<()> {
+    outbox::insert(db, MAIL, dedupe, &json!(mail), now).await
 }
 
 #[cfg(test)]

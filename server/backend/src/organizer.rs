@@ -12,6 +12,7 @@ mod fees;
 mod imports;
 mod making;
 mod members;
+mod names;
 mod pictures;
 mod pricing;
 mod publishing;

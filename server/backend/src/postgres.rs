@@ -10,6 +10,7 @@ pub(crate) mod catalog;
 pub(crate) mod desk;
 pub(crate) mod disputes;
 pub(crate) mod details;
+pub(crate) mod door;
 pub(crate) mod drafts;
 pub(crate) mod draws;
 pub(crate) mod events;
@@ -36,6 +37,7 @@ pub(crate) mod replanning;
 pub(crate) mod search;
 pub(crate) mod story;
 pub(crate) mod tickets;
+pub(crate) mod transfers;
 pub(crate) mod webhooks;
 
 use crate::error::Result;

@@ -1,14 +1,27 @@
-//! Issuing: paid orders get their tickets, retried until done; it never undoes `paid`.
+//! Tickets. Issuing is here: paid orders get their tickets, retried until done; it never undoes `paid`. What
+//! holders do to them is in [`changing`] and [`transfers`], what doors are told in [`door`], and what is shown
+//! and printed in [`papers`].
+
+mod changing;
+mod door;
+mod keys;
+mod papers;
+mod transfers;
+
+pub(crate) use door::CachedRevocations;
+pub use door::{Examined, Revocations};
+pub(crate) use keys::TicketSigner;
+pub use papers::Papers;
 
 use crate::backend::Backend;
-use crate::catalog::zoned;
+use crate::catalog::{Sale, zoned};
 use crate::error::{Error, Result};
 use crate::mail;
 use crate::organizer::ticket_words;
 use crate::postgres::orders::{self, ItemRow, OrderRow};
 use crate::postgres::{accounts, tickets, webhooks};
 use domain::order::{OrderEvent, OrderFacts, transition};
-use domain::ticket::TicketCode;
+use domain::ticket::{TicketCode, calendar};
 use domain::venue::SeatLabel;
 use domain::{OrderId, TicketId};
 use std::collections::HashMap;
@@ -16,8 +29,6 @@ use std::sync::Arc;
 
 /// Orders in one transaction of issuing.
 const ISSUE_BATCH: i64 = 50;
-/// Which key signs; a number, so that keys can rotate.
-const KEY_ID: u8 = 1;
 
 impl Backend {
     /// Issues the tickets of some paid orders, all in one transaction. Answers how many orders were done.
@@ -66,12 +77,18 @@ impl Backend {
 
     fn add_ticket(&self, new: &mut tickets::NewTickets, order: &OrderRow, item: &ItemRow) -> Result<()> {
         let id = TicketId(uuid::Uuid::now_v7());
-        let code = TicketCode { key_id: KEY_ID, performance: order.performance, ticket: id, seat: item.seat, issue: 0 };
+        let code = TicketCode {
+            key_id: self.ticket_signer.id(),
+            performance: order.performance,
+            ticket: id,
+            seat: item.seat,
+            issue: 0,
+        };
         new.ids.push(id.0);
         new.orders.push(order.id.0);
         new.performances.push(order.performance.0);
         new.seats.push(i32::try_from(item.seat.0).map_err(|e| Error::Broken(e.to_string()))?);
-        new.codes.push(code.sign(&self.ticket_key));
+        new.codes.push(self.ticket_signer.code(code));
         Ok(())
     }
 
@@ -93,27 +110,24 @@ impl Backend {
             })
             .collect();
         let link = format!("{}/orders/{}", self.config.public_url, order.id);
-        let event = format!("{} – {}", sale.row.artist, sale.row.title);
-        let evening = evening(&zoned(sale.row.starts, &sale.row.time_zone)?, &sale.row.venue, &sale.row.city);
+        let (event, evening) = (event_words(&sale), evening_words(&sale)?);
         let mail = mail::tickets_ready(&account.email, (&event, &evening), &seats, &link, &account.lang);
         mail::enqueue(&mut **tx, &format!("tickets:{}", order.id), &mail, self.now()).await
     }
 }
 
+/// Who plays, and the name of the event.
+fn event_words(sale: &Sale) -> String {
+    format!("{} – {}", sale.row.artist, sale.row.title)
+}
+
 /// When and where, in the venue's own time and in words of no language.
+fn evening_words(sale: &Sale) -> Result<String> {
+    Ok(evening(&zoned(sale.row.starts, &sale.row.time_zone)?, &sale.row.venue, &sale.row.city))
+}
+
 fn evening(at: &domain::ZonedTime, venue: &str, city: &str) -> String {
-    let (sign, offset) = (if at.offset_min < 0 { '-' } else { '+' }, at.offset_min.unsigned_abs());
-    format!(
-        "{:04}-{:02}-{:02} {:02}:{:02} (UTC{sign}{:02}:{:02}, {}) · {venue}, {city}",
-        at.year,
-        at.month,
-        at.day,
-        at.hour,
-        at.minute,
-        offset / 60,
-        offset % 60,
-        at.zone
-    )
+    format!("{} · {venue}, {city}", calendar::local(at))
 }
 
 #[cfg(test)]

@@ -152,7 +152,7 @@ async fn drive(args: &RushArgs, backend: &Arc<Backend>, url: String) -> anyhow::
     config.duration_limit = Duration::from_secs(args.limit_s);
     config.seed = args.seed;
     config.journal.clone_from(&args.journal);
-    config.verify_key = ed25519_dalek::VerifyingKey::from_bytes(&backend.ticket_verify_key()).ok();
+    config.verify_key = ed25519_dalek::VerifyingKey::from_bytes(&backend.ticket_verify_key().1).ok();
     let audited = Arc::clone(backend);
     let audit: rush::Audit<'_> = Box::pin(async move {
         let breaches = audited.audit(performance).await?;

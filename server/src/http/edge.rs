@@ -142,7 +142,8 @@ fn is_static(path: &str) -> bool {
         .iter()
         .any(|prefix| path.starts_with(prefix))
         || (path.starts_with("/api/performances/")
-            && (path.ends_with("/queue/draw") || path.ends_with("/queue/arrivals")))
+            && ["/queue/draw", "/queue/arrivals", "/revocations"].iter().any(|end| path.ends_with(end)))
+        || path == "/api/ticket-keys"
 }
 
 /// Whether a page is the same for all who ask for it in a language: a public one, for a visitor who brings

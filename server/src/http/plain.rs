@@ -47,12 +47,6 @@ pub(super) async fn server_time(Extract(state): Extract<State>) -> Response {
     Json(json!({ "now": state.backend.now() })).into_response()
 }
 
-/// The key with which door devices verify tickets offline: public by its nature.
-pub(super) async fn ticket_key(Extract(state): Extract<State>) -> Response {
-    let key = hex::encode(state.backend.ticket_verify_key());
-    Json(json!({ "algorithm": "Ed25519", "key_id": 1, "key": key })).into_response()
-}
-
 /// Everything that is published about a draw: it grows until the draw is made, and never changes then.
 pub(super) async fn draw_facts(Extract(state): Extract<State>, Path(id): Path<String>) -> Response {
     let Ok(id) = id.parse::<PerformanceId>() else { return refuse(Code::NotFound, "there is no such performance") };

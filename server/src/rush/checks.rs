@@ -376,7 +376,7 @@ mod tests {
         let ticket = |seat: u32, performance| {
             let (id, seat) = (TicketId(Uuid::from_u128(u128::from(seat))), SeatNo(seat));
             let code = TicketCode { key_id: 0, performance, ticket: id, seat, issue: 0 }.sign(&key);
-            TicketView { id, seat, code }
+            TicketView { id, seat, code, frozen: false, holder: None, transfer: None }
         };
         let sold = |tickets: Vec<TicketView>| {
             let mut claim = Claim { tickets, ..claim(1, &[7, 8], 10, 100) };

@@ -353,7 +353,7 @@ impl Inner {
     fn ticket(&self, order: OrderId, seat: SeatNo) -> TicketView {
         let id = TicketId(Uuid::from_u128(order.0.as_u128() ^ u128::from(seat.0)));
         let code = TicketCode { key_id: 0, performance: self.performance, ticket: id, seat, issue: 0 };
-        TicketView { id, seat, code: code.sign(&self.key) }
+        TicketView { id, seat, code: code.sign(&self.key), frozen: false, holder: None, transfer: None }
     }
 }
 

@@ -57,6 +57,7 @@ mod standing;
 mod stock;
 mod storm;
 mod stripe;
+mod tickets;
 mod timers;
 mod trials_stock;
 mod waiting;

@@ -237,6 +237,15 @@ pub struct DraftForm {
     pub drop_zones: String,
 }
 
+/// Until when fans may change the names on their tickets.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NameTerms {
+    /// How many hours before the start names are fixed; none: at the start.
+    pub hours: Option<i64>,
+    /// When that is, at the venue.
+    pub until: ZonedTime,
+}
+
 /// How the seats of a published performance stand in the fast store.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,23 +2,11 @@
 
 use crate::error::AppError;
 use domain::{
-    OrderId, TicketId,
+    OrderId,
     document::Receipt,
     order::{OrderRow, OrderView, PayStarted},
 };
 use leptos::prelude::*;
-use serde::{Deserialize, Serialize};
-
-/// A ticket's code as a drawing: the dark modules as one SVG path on a grid.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TicketQr {
-    /// The ticket.
-    pub ticket: TicketId,
-    /// Modules a side, quiet zone included.
-    pub side: usize,
-    /// The dark modules.
-    pub path: String,
-}
 
 /// One of the caller's orders.
 #[server(endpoint = "order")]
@@ -80,25 +68,6 @@ pub async fn order_receipt(
         None => None,
     };
     Ok(context::backend()?.receipt(&context::session()?, id, document).await?)
-}
-
-/// The codes of an order's tickets, drawn on the server, so that the browser needs no encoder.
-#[server(endpoint = "order-qr")]
-pub async fn order_qr(
-    /// The order.
-    order: OrderId,
-) -> Result<Vec<TicketQr>, AppError> {
-    use crate::context;
-    let order = context::backend()?.order(&context::session()?, order).await?;
-    order
-        .tickets
-        .iter()
-        .map(|ticket| {
-            let (side, path) = super::qr::draw(&ticket.code)
-                .map_err(|_| AppError::new(domain::Code::Internal, "a ticket's code doesn't fit into a QR code"))?;
-            Ok(TicketQr { ticket: ticket.id, side, path })
-        })
-        .collect()
 }
 
 /// The order of an address: anything else isn't there.

@@ -2,7 +2,12 @@
 
 use super::api;
 use crate::components::raw_text::Title;
-use crate::components::{cover::CoverStrip, missing::Failure, order_status::status_text};
+use crate::components::{
+    cover::CoverStrip,
+    icon::{Icon, Sign},
+    missing::Failure,
+    order_status::status_text,
+};
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
@@ -35,7 +40,13 @@ fn List(list: Vec<OrderRow>) -> impl IntoView {
     let empty = list.is_empty();
     view! {
         <section class="column orders">
-            <h1>{td_string!(lang, common.my_orders)}</h1>
+            <header class="orders-head">
+                <h1>{td_string!(lang, common.my_orders)}</h1>
+                <a class="button" href="/tickets" data-testid="tickets-link">
+                    <Sign icon=Icon::Ticket/>
+                    {td_string!(lang, tickets.title)}
+                </a>
+            </header>
             {empty.then(|| view! {
                 <p>{td_string!(lang, orders.none)}</p>
                 <p><a class="button" href="/">{td_string!(lang, common.missing_link)}</a></p>

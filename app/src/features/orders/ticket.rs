@@ -1,7 +1,8 @@
 //! The ticket, made to be kept: artist, venue, the seat in large, and a code for the door that is
 //! black on white in both themes.
 
-use super::api::{self, TicketQr};
+use super::actions::{Actions, Manage, Refusals};
+use super::tickets_api::{self, Qr, TicketSheet};
 use crate::components::{
     cover::theme,
     icon::{Icon, Sign},
@@ -11,8 +12,9 @@ use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use domain::{
-    TicketId,
-    order::{OrderItem, OrderView},
+    OrderId,
+    order::OrderView,
+    ticket::change::{HeldTicket, TransferState},
 };
 use leptos::prelude::*;
 
@@ -20,87 +22,163 @@ use leptos::prelude::*;
 #[component]
 pub(super) fn Tickets(order: RwSignal<OrderView>) -> impl IntoView {
     let lang = lang();
-    let view = order.get_untracked();
-    let (id, back) = (view.id, format!("/orders/{}", view.id));
-    let codes = Resource::new(move || id, api::order_qr);
-    let view = StoredValue::new(view);
+    let id = order.with_untracked(|order| order.id);
+    let actions = Actions::new();
+    let sheets = Resource::new(move || (id, actions.versions()), |(id, _)| tickets_api::order_qr(id));
     view! {
         <p class="queue-safe" role="status" data-testid="fulfilled">
             <Sign icon=Icon::Check/>
             {td_string!(lang, orders.fulfilled)}
         </p>
-        <Suspense fallback=move || view! { <p class="quiet">{td_string!(lang, orders.drawing)}</p> }>
+        <Files order=id/>
+        <Refusals actions/>
+        <Transition fallback=move || view! { <p class="quiet">{td_string!(lang, orders.drawing)}</p> }>
             {move || {
-                let back = back.clone();
+                let back = format!("/orders/{id}");
                 Suspend::new(async move {
-                    match codes.await {
-                        Ok(codes) => view! { <Sheet order=view.get_value() codes/> }.into_any(),
+                    match sheets.await {
+                        Ok(list) => view! { <Sheets list actions back/> }.into_any(),
                         Err(error) => view! { <Failure error back/> }.into_any(),
                     }
                 })
             }}
-        </Suspense>
+        </Transition>
         <p class="quiet">{td_string!(lang, orders.ticket_text)}</p>
     }
     .into_any()
 }
 
+/// The tickets of an order as files.
 #[component]
-fn Sheet(order: OrderView, codes: Vec<TicketQr>) -> impl IntoView {
-    let tickets = order
-        .tickets
-        .iter()
-        .filter_map(|ticket| {
-            let item = order.items.iter().find(|item| item.seat == ticket.seat)?.clone();
-            let code = codes.iter().find(|code| code.ticket == ticket.id)?.clone();
-            Some(view! { <Ticket order=order.clone() item code id=ticket.id/> })
+fn Files(order: OrderId) -> impl IntoView {
+    let lang = lang();
+    view! {
+        <p class="actions ticket-files">
+            <a class="button" rel="external" href=format!("/orders/{order}/tickets.pdf") data-testid="tickets-pdf">
+                <Sign icon=Icon::Ticket/>
+                {td_string!(lang, tickets.pdf_all)}
+            </a>
+            <a class="button" rel="external" href=format!("/orders/{order}/event.ics") data-testid="event-ics">
+                <Sign icon=Icon::Clock/>
+                {td_string!(lang, tickets.calendar)}
+            </a>
+            <a class="button" href="/tickets">{td_string!(lang, tickets.title)}</a>
+        </p>
+    }
+    .into_any()
+}
+
+/// Tickets in full, each with what can be done.
+#[component]
+pub(super) fn Sheets(list: Vec<TicketSheet>, actions: Actions, back: String) -> impl IntoView {
+    let sheets = list
+        .into_iter()
+        .map(|sheet| {
+            let back = back.clone();
+            view! { <Ticket sheet actions back/> }
         })
         .collect_view();
-    view! { <div class="tickets">{tickets}</div> }
+    view! { <div class="tickets">{sheets}</div> }.into_any()
 }
 
 #[component]
-fn Ticket(order: OrderView, item: OrderItem, code: TicketQr, id: TicketId) -> impl IntoView {
-    let lang = lang();
-    let (side, cover) = (code.side, theme(order.cover));
+fn Ticket(sheet: TicketSheet, actions: Actions, back: String) -> impl IntoView {
+    let TicketSheet { ticket, qr } = sheet;
+    let cover = theme(ticket.cover);
+    let state = state(&ticket);
+    let (id, issue, gone) = (ticket.id, ticket.issue, ticket.is_gone());
+    let (body, managed) = (ticket.clone(), ticket.clone());
     view! {
-        <article class=format!("ticket cover-{cover}") data-testid="ticket" data-ticket=id.to_string()>
+        <article
+            class=format!("ticket cover-{cover}")
+            id=format!("ticket-{id}")
+            data-testid="ticket"
+            data-ticket=id.to_string()
+            data-issue=issue.to_string()
+            data-state=state
+        >
             <div class="ticket-art"><img src=format!("/covers/{cover}.svg") alt="" width="600" height="800"/></div>
-            <div class="ticket-body">
-                <header>
-                    <h2>{order.artist}</h2>
-                    <p>{order.event}</p>
-                </header>
-                <dl class="ticket-when">
+            <Body ticket=body/>
+            <Code ticket qr/>
+        </article>
+        {(!gone).then(|| view! { <Manage ticket=managed actions back/> })}
+    }
+    .into_any()
+}
+
+/// Where a ticket stands, for styles and tests.
+fn state(ticket: &HeldTicket) -> &'static str {
+    match &ticket.transfer {
+        _ if ticket.frozen => "frozen",
+        Some(transfer) if transfer.state == TransferState::Gone => "gone",
+        Some(_) => "offered",
+        None => "valid",
+    }
+}
+
+#[component]
+fn Body(ticket: HeldTicket) -> impl IntoView {
+    let lang = lang();
+    view! {
+        <div class="ticket-body">
+            <header>
+                <h2>{ticket.artist}</h2>
+                <p>{ticket.event}</p>
+            </header>
+            <dl class="ticket-when">
+                <div>
+                    <dt>{td_string!(lang, orders.date)}</dt>
+                    <dd>{format::day(lang, &ticket.starts)}</dd>
+                </div>
+                <div>
+                    <dt>{td_string!(lang, orders.time)}</dt>
+                    <dd>{format::venue_clock(lang, &ticket.starts)}</dd>
+                </div>
+                <div>
+                    <dt>{td_string!(lang, orders.venue)}</dt>
+                    <dd>{ticket.venue}</dd>
+                </div>
+                {ticket.holder.map(|name| view! {
                     <div>
-                        <dt>{td_string!(lang, orders.date)}</dt>
-                        <dd>{format::day(lang, &order.starts)}</dd>
+                        <dt>{td_string!(lang, tickets.name)}</dt>
+                        <dd data-testid="ticket-name">{name}</dd>
                     </div>
-                    <div>
-                        <dt>{td_string!(lang, orders.time)}</dt>
-                        <dd>{format::venue_clock(lang, &order.starts)}</dd>
-                    </div>
-                    <div>
-                        <dt>{td_string!(lang, orders.venue)}</dt>
-                        <dd>{order.venue}</dd>
-                    </div>
-                </dl>
-                <dl class="ticket-seat" data-testid="ticket-seat">
-                    <div>
-                        <dt>{td_string!(lang, orders.section)}</dt>
-                        <dd>{item.section}</dd>
-                    </div>
-                    <div>
-                        <dt>{td_string!(lang, orders.row)}</dt>
-                        <dd>{item.row}</dd>
-                    </div>
-                    <div>
-                        <dt>{td_string!(lang, orders.seat)}</dt>
-                        <dd>{item.label}</dd>
-                    </div>
-                </dl>
-            </div>
-            <div class="ticket-code">
+                })}
+            </dl>
+            <dl class="ticket-seat" data-testid="ticket-seat">
+                <div>
+                    <dt>{td_string!(lang, orders.section)}</dt>
+                    <dd>{ticket.section}</dd>
+                </div>
+                <div>
+                    <dt>{td_string!(lang, orders.row)}</dt>
+                    <dd>{ticket.row}</dd>
+                </div>
+                <div>
+                    <dt>{td_string!(lang, orders.seat)}</dt>
+                    <dd>{ticket.seat}</dd>
+                </div>
+            </dl>
+        </div>
+    }
+    .into_any()
+}
+
+/// The code, or why there is none to show.
+#[component]
+fn Code(ticket: HeldTicket, qr: Option<Qr>) -> impl IntoView {
+    let lang = lang();
+    let note = match &ticket.transfer {
+        _ if ticket.frozen => Some(td_string!(lang, tickets.frozen_text).to_owned()),
+        Some(transfer) if transfer.state == TransferState::Gone => {
+            Some(td_string!(lang, tickets.gone, to = transfer.to.clone()))
+        }
+        Some(transfer) => Some(td_string!(lang, tickets.offered, to = transfer.to.clone())),
+        None => None,
+    };
+    view! {
+        <div class="ticket-code">
+            {qr.map(|Qr { side, path }| view! {
                 <svg
                     viewBox=format!("0 0 {side} {side}")
                     role="img"
@@ -109,11 +187,12 @@ fn Ticket(order: OrderView, item: OrderItem, code: TicketQr, id: TicketId) -> im
                     data-testid="qr"
                 >
                     <rect width=side.to_string() height=side.to_string() fill="#fff"></rect>
-                    <path d=code.path fill="#000"></path>
+                    <path d=path fill="#000"></path>
                 </svg>
-                <p>{format!("{} · {}", item.category, format::money(lang, item.price))}</p>
-            </div>
-        </article>
+            })}
+            {note.map(|note| view! { <p class="ticket-note" data-testid="ticket-note">{note}</p> })}
+            <p>{ticket.category}</p>
+        </div>
     }
     .into_any()
 }

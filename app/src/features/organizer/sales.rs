@@ -6,6 +6,7 @@ mod api;
 mod draft;
 mod event;
 mod events;
+mod names;
 mod prices;
 mod prices_api;
 mod published;

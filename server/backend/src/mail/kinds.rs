@@ -5,11 +5,12 @@ use super::layout::{Block, compose};
 use domain::account::Role;
 
 /// A paragraph.
-fn text(words: impl Into<String>) -> Block {
+pub(super) fn text(words: impl Into<String>) -> Block {
     Block::Text(words.into())
 }
 
-fn link(label: &'static str, url: &str) -> Block {
+/// A link.
+pub(super) fn link(label: &'static str, url: &str) -> Block {
     Block::Link { label, url: url.to_owned() }
 }
 
@@ -45,7 +46,15 @@ pub(crate) fn tickets_ready(to: &str, (event, evening): (&str, &str), seats: &[S
     let (subject, blocks) = if lang == "zh" {
         (
             format!("您的门票：{event}"),
-            [text("付款成功，门票已出："), Block::Lines(list), text("查看门票："), link("查看门票", url)],
+            [
+                text("付款成功，门票已出："),
+                Block::Lines(list),
+                text("查看门票："),
+                link("查看门票", url),
+                text("也可以下载可打印的门票，或把演出加入日历："),
+                link("下载门票（PDF）", &format!("{url}/tickets.pdf")),
+                link("加入日历", &format!("{url}/event.ics")),
+            ],
         )
     } else {
         (
@@ -55,6 +64,9 @@ pub(crate) fn tickets_ready(to: &str, (event, evening): (&str, &str), seats: &[S
                 Block::Lines(list),
                 text("See them here:"),
                 link("See the tickets", url),
+                text("Or take them along on paper, and put the evening into your calendar:"),
+                link("Tickets to print (PDF)", &format!("{url}/tickets.pdf")),
+                link("Calendar file", &format!("{url}/event.ics")),
             ],
         )
     };

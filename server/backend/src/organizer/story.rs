@@ -68,15 +68,21 @@ async fn tell(db: &mut PgConnection, organization: OrganizationId, id: OrderId) 
     let ids: Vec<String> = attempts.iter().map(|attempt| attempt.id.to_string()).collect();
     let told = rows::webhooks(&mut *db, &ids, i64::try_from(WEBHOOKS_MAX + 1).unwrap_or(i64::MAX)).await?;
     let refunds = rows::refunds(&mut *db, id, ROWS_MAX).await?;
-    let mut keys: Vec<String> =
-        std::iter::once(format!("tickets:{id}")).chain(ids.iter().map(|id| format!("refund:{id}"))).collect();
+    let issued = rows::tickets(&mut *db, id, ROWS_MAX).await?;
+    let of_ticket = |ticket: &rows::TicketRow| {
+        ["ticket-replaced", "ticket-received", "ticket-ended"].map(|kind| format!("{kind}:{}", ticket.id))
+    };
+    let mut keys: Vec<String> = std::iter::once(format!("tickets:{id}"))
+        .chain(ids.iter().map(|id| format!("refund:{id}")))
+        .chain(issued.iter().flat_map(of_ticket))
+        .collect();
     for (dispute, _) in disputes::of_order(&mut *db, id).await? {
         keys.extend(["frozen", "restored", "revoked"].map(|word| format!("dispute-{word}:{dispute}")));
     }
     let notes = audit_log::about(&mut *db, organization, &format!("order {id}"), ROWS_MAX).await?;
     Ok(OrderStory {
         steps: steps(rows::steps(&mut *db, id, ROWS_MAX).await?, &zone)?,
-        tickets: tickets(rows::tickets(&mut *db, id, ROWS_MAX).await?, &items, &zone)?,
+        tickets: tickets(issued, &items, &zone)?,
         set_aside: set_aside(rows::set_aside(&mut *db, id, ROWS_MAX).await?, &zone)?,
         mails: mails(rows::mails(&mut *db, &keys).await?, &zone)?,
         notes: notes.into_iter().map(|row| audit_row(row, &zone)).collect::<Result<_>>()?,
@@ -191,6 +197,9 @@ fn tickets(list: Vec<rows::TicketRow>, items: &[OrderItem], zone: &str) -> Resul
                 code: masked(&row.code),
                 created: zoned(row.created, zone)?,
                 revoked: at(row.revoked, zone)?,
+                reason: row.reason,
+                frozen: row.frozen,
+                holder: row.holder,
             })
         })
         .collect()

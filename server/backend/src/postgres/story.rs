@@ -271,27 +271,38 @@ pub(crate) struct TicketRow {
     pub(crate) code: String,
     pub(crate) created: Millis,
     pub(crate) revoked: Option<Millis>,
+    pub(crate) reason: Option<String>,
+    pub(crate) frozen: bool,
+    /// Address of a holder who did not buy it.
+    pub(crate) holder: Option<String>,
 }
 
 /// The tickets of an order, by seat and issue.
 pub(crate) async fn tickets(db: impl PgExecutor<'_>, id: OrderId, most: i64) -> sqlx::Result<Vec<TicketRow>> {
-    sqlx::query("select * from tickets where order_id = $1 order by seat_no, issue, created_ms limit $2")
-        .bind(id.0)
-        .bind(most)
-        .fetch_all(db)
-        .await?
-        .iter()
-        .map(|row| {
-            Ok(TicketRow {
-                id: TicketId(row.try_get("id")?),
-                seat: SeatNo(u32::try_from(row.try_get::<i32, _>("seat_no")?).map_err(|e| bad("seat_no", e))?),
-                issue: row.try_get("issue")?,
-                code: row.try_get("code")?,
-                created: Millis(row.try_get("created_ms")?),
-                revoked: instant(row, "revoked_ms")?,
-            })
+    sqlx::query(
+        "select t.*, a.email as holder from tickets t join orders o on o.id = t.order_id
+         left join accounts a on a.id = t.holder_account and a.id <> o.account_id
+         where t.order_id = $1 order by t.seat_no, t.issue, t.created_ms limit $2",
+    )
+    .bind(id.0)
+    .bind(most)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| {
+        Ok(TicketRow {
+            id: TicketId(row.try_get("id")?),
+            seat: SeatNo(u32::try_from(row.try_get::<i32, _>("seat_no")?).map_err(|e| bad("seat_no", e))?),
+            issue: row.try_get("issue")?,
+            code: row.try_get("code")?,
+            created: Millis(row.try_get("created_ms")?),
+            revoked: instant(row, "revoked_ms")?,
+            reason: row.try_get("revoked_reason")?,
+            frozen: instant(row, "frozen_ms")?.is_some(),
+            holder: row.try_get("holder")?,
         })
-        .collect()
+    })
+    .collect()
 }
 
 /// A mail.

@@ -39,6 +39,7 @@ pub(super) fn spawn_all(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, stop: &
     job!("refund", query, refund_step);
     job!("quarantine", query, quarantine_step);
     job!("kept seats", query, kept_step);
+    job!("transfers", query, transfers_step);
     job!("gauges", query, gauges_step);
 }
 
@@ -305,6 +306,11 @@ async fn kept_step(backend: &Arc<Backend>) -> Result<bool> {
     backend.release_sold_out().await?;
     // What could not be released now waits for the next look: it would fail again at once.
     Ok(false)
+}
+
+/// Offers of tickets whose time is over.
+async fn transfers_step(backend: &Arc<Backend>) -> Result<bool> {
+    Ok(backend.expire_offers().await? > 0)
 }
 
 /// Queue lengths that alarms look at.

@@ -157,6 +157,12 @@ pub struct StoryTicket {
     pub created: ZonedTime,
     /// When it was revoked.
     pub revoked: Option<ZonedTime>,
+    /// Why it was revoked, in a word.
+    pub reason: Option<String>,
+    /// Whether it is frozen.
+    pub frozen: bool,
+    /// Address of who holds it, when that is not who bought it.
+    pub holder: Option<String>,
 }
 
 /// A mail about the order.
@@ -329,6 +335,9 @@ mod tests {
             code: "AE…QQ".into(),
             created: at(ms),
             revoked: None,
+            reason: None,
+            frozen: false,
+            holder: None,
         }
     }
 

@@ -1,6 +1,7 @@
 //! A published performance: what is fixed, whether its seats are in place, and the ways on.
 
 use super::draft::{Terms, Zones, mode_text};
+use super::names::NamesPart;
 use crate::components::icon::{Icon, Sign};
 use crate::components::phase::PhaseLabel;
 use crate::features::organizer::frame::may;
@@ -54,6 +55,7 @@ pub(super) fn PublishedPart(view: DraftView, published: Published, changed: Call
         </p>
         <Seats readiness=published.readiness changed/>
         <Facts view=view.clone() commitment=published.commitment/>
+        <NamesPart performance=id/>
         <section class="sales-part" aria-labelledby="zones">
             <h2 id="zones">{td_string!(lang, sales.prices)}</h2>
             <Zones view=view.clone()/>

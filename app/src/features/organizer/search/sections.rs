@@ -1,7 +1,7 @@
 //! The evidence of an order by kind: seats, tickets, payments, money back, mails, webhooks.
 
 use super::story::At;
-use super::words::{attempt_text, refund_text};
+use super::words::{attempt_text, refund_text, revoked_text};
 use crate::components::fees::Sums;
 use crate::format;
 use crate::i18n::td_string;
@@ -60,6 +60,7 @@ pub(super) fn Tickets(tickets: Vec<StoryTicket>) -> impl IntoView {
                 .map(|ticket| {
                     let (section, row, seat) = ticket.seat;
                     let over = ticket.revoked.is_some();
+                    let reason = ticket.reason.map(|reason| revoked_text(lang, &reason).map_or(reason, str::to_owned));
                     view! {
                         <div class="story-card" data-testid="ticket" data-over=over.then_some("")>
                             <h3>{td_string!(lang, orders.seat_line, section = section, row = row, seat = seat)}</h3>
@@ -69,6 +70,9 @@ pub(super) fn Tickets(tickets: Vec<StoryTicket>) -> impl IntoView {
                                 {pair(td_string!(lang, search.issue), ticket.issue)}
                                 {pair_at(td_string!(lang, search.issued_at), Some(ticket.created))}
                                 {pair_at(td_string!(lang, search.revoked_at), ticket.revoked)}
+                                {reason.map(|reason| pair(td_string!(lang, tickets.revoked_why), reason))}
+                                {ticket.holder.map(|holder| pair(td_string!(lang, tickets.held_by), holder))}
+                                {ticket.frozen.then(|| pair(td_string!(lang, tickets.state), td_string!(lang, tickets.frozen)))}
                             </dl>
                         </div>
                     }

@@ -165,6 +165,7 @@ fn Point(moment: Moment) -> impl IntoView {
     let lang = lang();
     let text = moment_text(lang, &moment.what);
     let detail = match &moment.what {
+        What::Step(step) if step.from == step.to => None,
         What::Step(step) => Some(event_text(lang, &step.event).map_or_else(|| step.event.clone(), str::to_owned)),
         What::Did(_, who) => who.clone(),
         _ => None,

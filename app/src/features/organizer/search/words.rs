@@ -13,6 +13,10 @@ use domain::refund::RefundStatus;
 pub(super) fn moment_text(lang: Locale, what: &What) -> String {
     match what {
         What::Held => td_string!(lang, search.held).to_owned(),
+        // What happened to a ticket moves no order.
+        What::Step(step) if step.from == step.to => {
+            event_text(lang, &step.event).map_or_else(|| step.event.clone(), str::to_owned)
+        }
         What::Step(step) => {
             td_string!(lang, search.step, from = status_text(lang, step.from), to = status_text(lang, step.to))
         }
@@ -36,6 +40,7 @@ pub(super) fn moment_text(lang: Locale, what: &What) -> String {
 /// Of which kind a moment is, for its sign and for tests: a word that styles and tests know.
 pub(super) fn shape(what: &What) -> &'static str {
     match what {
+        What::Step(step) if step.from == step.to => "ticket",
         What::Held | What::Step(_) => "order",
         What::AttemptBegan(_) => "attempt",
         What::Told(_) | What::Applied(_) => "webhook",
@@ -60,6 +65,25 @@ pub(super) fn event_text(lang: Locale, event: &str) -> Option<&'static str> {
         "issued" => td_string!(lang, search.event_issued),
         "all_refunded" => td_string!(lang, search.event_all_refunded),
         "seats belong to another order" => td_string!(lang, search.event_refused),
+        "ticket_reissued" => td_string!(lang, tickets.event_reissued),
+        "ticket_renamed" => td_string!(lang, tickets.event_renamed),
+        "ticket_offered" => td_string!(lang, tickets.event_offered),
+        "ticket_taken_back" => td_string!(lang, tickets.event_taken_back),
+        "ticket_accepted" => td_string!(lang, tickets.event_accepted),
+        "ticket_declined" => td_string!(lang, tickets.event_declined),
+        "ticket_expired" => td_string!(lang, tickets.event_expired),
+        _ => return None,
+    })
+}
+
+/// Why a ticket was revoked; none for a word that is not known here, which is shown as it is.
+pub(super) fn revoked_text(lang: Locale, reason: &str) -> Option<&'static str> {
+    Some(match reason {
+        "reissue" => td_string!(lang, tickets.revoked_reissue),
+        "name" => td_string!(lang, tickets.revoked_name),
+        "transfer" => td_string!(lang, tickets.revoked_transfer),
+        "refund" => td_string!(lang, tickets.revoked_refund),
+        "dispute" => td_string!(lang, tickets.revoked_dispute),
         _ => return None,
     })
 }

@@ -21,6 +21,7 @@ pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) ->
         "performance.draft" => td_string!(lang, organizer.did_performance_draft),
         "performance.edit" => td_string!(lang, organizer.did_performance_edit),
         "performance.delete" => td_string!(lang, organizer.did_performance_delete),
+        "performance.names" => td_string!(lang, tickets.did_performance_names),
         "performance.publish" => td_string!(lang, organizer.did_performance_publish),
         "sale.open" => td_string!(lang, organizer.did_performance_open),
         "sale.pause" => td_string!(lang, organizer.did_performance_pause),

@@ -1,0 +1,129 @@
+//! The page behind the link of an offer. The link shows buttons: mail scanners follow links, and must not
+//! answer in somebody's place.
+
+use super::tickets_api::{self, TransferAccept, TransferDecline};
+use crate::components::raw_text::Title;
+use crate::components::{
+    icon::{Icon, Sign},
+    notice::{Refused, Remark},
+};
+use crate::error::AppError;
+use crate::format;
+use crate::i18n::td_string;
+use crate::lang::lang;
+use crate::response;
+use crate::route::local_path;
+use crate::session::use_visitor;
+use domain::Code;
+use domain::ticket::change::TransferOffer;
+use leptos::prelude::*;
+use leptos_router::{
+    NavigateOptions,
+    hooks::{use_navigate, use_params_map},
+};
+
+/// Accepts or declines a ticket.
+#[component]
+pub fn TransferPage() -> impl IntoView {
+    let (lang, visitor) = (lang(), use_visitor());
+    let token = use_params_map().read_untracked().get("token").unwrap_or_default();
+    let sent = token.clone();
+    let offer = Resource::new(move || visitor.changes(), move |_| tickets_api::transfer(sent.clone()));
+    let (accept, decline) = (ServerAction::<TransferAccept>::new(), ServerAction::<TransferDecline>::new());
+    let navigate = use_navigate();
+    Effect::new(move |_| {
+        if let Some(Ok(ticket)) = accept.value().get() {
+            navigate(&format!("/tickets?ticket={ticket}"), NavigateOptions::default());
+        } else if matches!(decline.value().get(), Some(Ok(()))) {
+            navigate("/tickets?declined=1", NavigateOptions::default());
+        }
+    });
+    view! {
+        <Title text=td_string!(lang, tickets.offer_title)/>
+        <section class="column account">
+            <h1>{td_string!(lang, tickets.offer_title)}</h1>
+            <Suspense>
+                {move || {
+                    let token = token.clone();
+                    Suspend::new(async move {
+                        match offer.await {
+                            Ok(offer) => view! { <Answer offer token accept decline/> }.into_any(),
+                            Err(error) => view! { <NotYet error token/> }.into_any(),
+                        }
+                    })
+                }}
+            </Suspense>
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Answer(
+    offer: TransferOffer,
+    token: String,
+    accept: ServerAction<TransferAccept>,
+    decline: ServerAction<TransferDecline>,
+) -> impl IntoView {
+    let lang = lang();
+    let (accepted, declined) = (accept.value(), decline.value());
+    let (starts, until) = (format::moment(lang, &offer.starts), format::moment(lang, &offer.until));
+    view! {
+        <p>{td_string!(lang, tickets.offer_from, from = offer.from)}</p>
+        <div class="transfer-what" data-testid="offer">
+            <h2>{offer.artist}</h2>
+            <p>{offer.event}</p>
+            <p class="facts">
+                <time datetime=format::machine_time(&offer.starts)>{starts}</time>
+                <span>{offer.venue}</span>
+            </p>
+            <p class="transfer-seat">
+                <b>{td_string!(lang, orders.seat_line, section = offer.section, row = offer.row, seat = offer.seat)}</b>
+            </p>
+        </div>
+        {offer.frozen.then(|| view! {
+            <Remark icon=Icon::Attention><p>{td_string!(lang, tickets.frozen_text)}</p></Remark>
+        })}
+        <p class="quiet">{td_string!(lang, tickets.offer_text, until = until)}</p>
+        <Refused error=Signal::derive(move || accepted.get().and_then(Result::err))/>
+        <Refused error=Signal::derive(move || declined.get().and_then(Result::err))/>
+        <ActionForm action=accept attr:class="form">
+            <input type="hidden" name="token" value=token.clone()/>
+            <button class="button button-accent button-wide" type="submit" data-testid="accept" disabled=move || accept.pending().get()>
+                {td_string!(lang, tickets.accept)}
+                <Sign icon=Icon::Ticket/>
+            </button>
+        </ActionForm>
+        <ActionForm action=decline attr:class="form">
+            <input type="hidden" name="token" value=token/>
+            <button class="button button-wide" type="submit" data-testid="decline" disabled=move || decline.pending().get()>
+                {td_string!(lang, tickets.decline)}
+            </button>
+        </ActionForm>
+    }
+    .into_any()
+}
+
+/// Why the offer can't be answered by who looks at it, and what to do.
+#[component]
+fn NotYet(error: AppError, token: String) -> impl IntoView {
+    let lang = lang();
+    response::page_status(error.code().http_status());
+    let back = local_path(Some(&format!("/transfers/{token}")));
+    let way = match error.code() {
+        Code::SignInRequired => Some((format!("/sign-in?next={back}"), td_string!(lang, common.sign_in))),
+        Code::EmailUnconfirmed => Some(("/confirm".to_owned(), td_string!(lang, common.confirm_hint_link))),
+        _ => None,
+    };
+    let text = match error.code() {
+        Code::SignInRequired => td_string!(lang, tickets.offer_sign_in),
+        Code::Forbidden => td_string!(lang, tickets.offer_other_address),
+        Code::LinkInvalid => td_string!(lang, tickets.offer_over),
+        _ => error.text(lang),
+    };
+    view! {
+        <p data-testid="refusal" data-code=error.code().as_str()>{text}</p>
+        {way.map(|(href, name)| view! { <p><a class="button button-accent" href=href>{name}</a></p> })}
+    }
+    .into_any()
+}
