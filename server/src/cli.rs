@@ -6,6 +6,7 @@ mod doctor;
 mod organization;
 mod psp_control;
 mod queue;
+mod refund;
 mod rush;
 mod venue;
 mod webhook;

@@ -6,7 +6,10 @@ mod kinds;
 mod layout;
 mod smtp;
 
-pub(crate) use kinds::{confirmation, invitation, refunded, seats_renamed, tickets_ready, webhook_disabled};
+pub(crate) use kinds::{
+    confirmation, invitation, performance_cancelled, refund_approved, refund_asked, refund_done, refund_rejected,
+    refunded, seats_renamed, tickets_ready, webhook_disabled,
+};
 
 use crate::config::DeliverySettings;
 use crate::error::Result;

@@ -6,6 +6,7 @@ use crate::catalog::zoned;
 use crate::error::{Result, not_found};
 use crate::postgres::story as rows;
 use crate::postgres::{audit_log, detached, orders};
+use crate::refunds::order_item;
 use domain::account::Session;
 use domain::order::OrderItem;
 use domain::organizer::Action;
@@ -49,24 +50,13 @@ impl Backend {
 async fn tell(db: &mut PgConnection, organization: OrganizationId, id: OrderId) -> Result<OrderStory> {
     let Some(head) = rows::head(&mut *db, organization, id).await? else { return not_found("order") };
     let zone = head.time_zone.clone();
-    let items: Vec<OrderItem> = orders::items(&mut *db, &[id.0])
-        .await?
-        .into_iter()
-        .map(|item| OrderItem {
-            seat: item.seat,
-            section: item.section,
-            row: item.row,
-            label: item.label,
-            category: item.category,
-            price: Money::new(item.amount_minor, head.currency),
-        })
-        .collect();
+    let items: Vec<OrderItem> =
+        orders::items(&mut *db, &[id.0]).await?.into_iter().map(|item| order_item(item, head.currency)).collect();
     let attempts = rows::attempts(&mut *db, id).await?;
     let ids: Vec<String> = attempts.iter().map(|attempt| attempt.id.to_string()).collect();
     let told = rows::webhooks(&mut *db, &ids, i64::try_from(WEBHOOKS_MAX + 1).unwrap_or(i64::MAX)).await?;
     let refunds = rows::refunds(&mut *db, id, ROWS_MAX).await?;
-    let keys: Vec<String> =
-        std::iter::once(format!("tickets:{id}")).chain(ids.iter().map(|id| format!("refund:{id}"))).collect();
+    let keys = mail_keys(id, &ids, &refunds);
     let notes = audit_log::about(&mut *db, organization, &format!("order {id}"), ROWS_MAX).await?;
     Ok(OrderStory {
         steps: steps(rows::steps(&mut *db, id, ROWS_MAX).await?, &zone)?,
@@ -81,6 +71,18 @@ async fn tell(db: &mut PgConnection, organization: OrganizationId, id: OrderId) 
         head: story_head(head)?,
         items,
     })
+}
+
+/// The keys of all mails about an order, its attempts and its refunds.
+fn mail_keys(id: OrderId, attempts: &[String], refunds: &[rows::RefundRow]) -> Vec<String> {
+    let of_refund = |refund: &rows::RefundRow| {
+        ["refund-asked", "refund-decided", "refund-done"].map(|kind| format!("{kind}:{}", refund.id))
+    };
+    [format!("tickets:{id}"), format!("cancelled:{id}")]
+        .into_iter()
+        .chain(attempts.iter().map(|id| format!("refund:{id}")))
+        .chain(refunds.iter().flat_map(of_refund))
+        .collect()
 }
 
 fn at(time: Option<Millis>, zone: &str) -> Result<Option<ZonedTime>> {

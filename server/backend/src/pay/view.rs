@@ -5,6 +5,7 @@ use crate::catalog::zoned;
 use crate::error::{Error, Result, not_found};
 use crate::postgres::orders::{self, OrderRow};
 use crate::postgres::{attempts, tickets};
+use crate::refunds::order_item;
 use domain::account::Session;
 use domain::order::{OrderItem, OrderRow as ListedOrder, OrderStatus, OrderView};
 use domain::{Millis, Money, OrderId};
@@ -37,17 +38,7 @@ impl Backend {
             if row.status == OrderStatus::Fulfilled { tickets::of_order(&self.pg, row.id).await? } else { Vec::new() };
         let mut view = self.frame(&sale, row.id, row.status, row.expires)?;
         view.total = Money::new(row.total_minor, row.currency);
-        view.items = items
-            .into_iter()
-            .map(|item| OrderItem {
-                seat: item.seat,
-                section: item.section,
-                row: item.row,
-                label: item.label,
-                category: item.category,
-                price: Money::new(item.amount_minor, row.currency),
-            })
-            .collect();
+        view.items = items.into_iter().map(|item| order_item(item, row.currency)).collect();
         view.pay_url = open.and_then(|attempt| attempt.pay_url.clone());
         view.decline = last.filter(|_| waiting).and_then(|attempt| attempt.last_error.clone());
         view.attempts = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
@@ -74,6 +65,7 @@ impl Backend {
                 label: names.label.clone(),
                 category: sale.seats.categories.get(usize::from(names.category)).cloned().unwrap_or_default(),
                 price,
+                given_back: false,
             });
         }
         Ok(view)

@@ -78,6 +78,8 @@ pub(super) fn attempt_text(lang: Locale, status: AttemptStatus) -> &'static str 
 pub(super) fn refund_text(lang: Locale, status: &str) -> Option<&'static str> {
     Some(match status {
         "requested" => td_string!(lang, search.refund_requested),
+        "approved" => td_string!(lang, search.refund_approved),
+        "rejected" => td_string!(lang, search.refund_rejected),
         "submitted" => td_string!(lang, search.refund_submitted),
         "succeeded" => td_string!(lang, search.refund_succeeded),
         "failed" => td_string!(lang, search.refund_failed),

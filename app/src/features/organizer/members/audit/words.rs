@@ -8,6 +8,14 @@ pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) ->
     Some(match action {
         "organization.create" => td_string!(lang, organizer.did_organization_create),
         "organization.provider" => td_string!(lang, organizer.did_organization_provider),
+        "organization.approval" => td_string!(lang, organizer.did_organization_approval),
+        "performance.cancel" => td_string!(lang, organizer.did_performance_cancel),
+        "performance.retry" => td_string!(lang, organizer.did_performance_retry),
+        "performance.terms" => td_string!(lang, organizer.did_performance_terms),
+        "refund.ask" => td_string!(lang, organizer.did_refund_ask),
+        "refund.approve" => td_string!(lang, organizer.did_refund_approve),
+        "refund.reject" => td_string!(lang, organizer.did_refund_reject),
+        "refund.retry" => td_string!(lang, organizer.did_refund_retry),
         "member.invite" => td_string!(lang, organizer.did_member_invite),
         "member.revoke" => td_string!(lang, organizer.did_member_revoke),
         "member.join" => td_string!(lang, organizer.did_member_join),
@@ -86,7 +94,18 @@ mod tests {
             return;
         }
         let text = std::fs::read_to_string(path).unwrap();
-        let nouns = ["organization", "allocation", "member", "event", "performance", "seats", "prices", "plan", "sale"];
+        let nouns = [
+            "organization",
+            "allocation",
+            "member",
+            "event",
+            "performance",
+            "seats",
+            "prices",
+            "plan",
+            "sale",
+            "refund",
+        ];
         let word = |text: &&str| {
             text.split_once('.').is_some_and(|(noun, verb)| {
                 nouns.contains(&noun)
@@ -102,6 +121,7 @@ mod tests {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut recorded = std::collections::BTreeSet::new();
         literals(&root.join("../server/backend/src/organizer"), &mut recorded);
+        literals(&root.join("../server/backend/src/refunds"), &mut recorded);
         literals(&root.join("domain/src/organizer/desk.rs"), &mut recorded);
         assert!(recorded.len() > 20 && recorded.contains("sale.open"), "the sources were read: {recorded:?}");
         for lang in [Locale::en, Locale::zh] {
