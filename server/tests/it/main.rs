@@ -44,6 +44,7 @@ mod pricing;
 mod production;
 mod purchase;
 mod queue;
+mod refunds;
 mod replan;
 mod replan_page;
 mod roles;

@@ -203,7 +203,7 @@ impl Backend {
                 }
                 Err(_) => {
                     // A late capture, or a second one: the seats are not this order's to sell.
-                    self.give_late_money_back(&mut tx, &order, attempt).await?;
+                    self.give_late_money_back(&mut tx, attempt).await?;
                     true
                 }
             };
@@ -233,7 +233,7 @@ impl Backend {
     }
 
     /// Books money that came without a right to seats, and reserves its way back.
-    async fn give_late_money_back(&self, db: &mut PgConnection, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
+    async fn give_late_money_back(&self, db: &mut PgConnection, attempt: &AttemptRow) -> Result<()> {
         let (now, amount) = (self.now(), Money::new(attempt.amount_minor, attempt.currency));
         ledger::post(db, &Event::LateMoney { attempt: attempt.id, order: attempt.order, amount }, now).await?;
         let new = NewRefund {
@@ -250,7 +250,7 @@ impl Backend {
         };
         self.reserve_refund(db, &new).await?;
         let (key, words) = (format!("refund:{}", attempt.id), amount.to_string());
-        self.mail_order(db, order, &key, |to, event, _, lang| mail::refunded(to, event, &words, lang)).await
+        self.mail_owner(db, attempt.order, &key, |to, event, _, lang| mail::refunded(to, event, &words, lang)).await
     }
 
     /// The attempt ended without money: the order may be paid anew, or closes. Postgres first; then the hold

@@ -142,6 +142,34 @@ pub(crate) async fn owns_all_seats(db: impl PgExecutor<'_>, id: OrderId) -> sqlx
     .map(|owns| owns.unwrap_or(false))
 }
 
+/// Whom an order is of, and what for: as mails need it.
+pub(crate) struct OwnerRow {
+    pub(crate) email: String,
+    pub(crate) lang: String,
+    pub(crate) artist: String,
+    pub(crate) title: String,
+}
+
+/// Whom an order is of.
+pub(crate) async fn owner(db: impl PgExecutor<'_>, id: OrderId) -> sqlx::Result<Option<OwnerRow>> {
+    let row = sqlx::query(
+        "select a.email, a.lang, e.artist, e.title from orders o join accounts a on a.id = o.account_id
+         join performances p on p.id = o.performance_id join events e on e.id = p.event_id where o.id = $1",
+    )
+    .bind(id.0)
+    .fetch_optional(db)
+    .await?;
+    row.map(|row| {
+        Ok(OwnerRow {
+            email: row.try_get("email")?,
+            lang: row.try_get("lang")?,
+            artist: row.try_get("artist")?,
+            title: row.try_get("title")?,
+        })
+    })
+    .transpose()
+}
+
 /// An order's item with the seat's names.
 pub(crate) struct ItemRow {
     pub(crate) order: OrderId,

@@ -88,7 +88,7 @@ pub(crate) fn numbers(seats: &[SeatNo]) -> Vec<i32> {
     seats.iter().filter_map(|seat| i32::try_from(seat.0).ok()).collect()
 }
 
-/// Reads a row of [`select!`].
+/// Reads a row of a query that `select!` begins.
 pub(crate) fn refund(row: &PgRow) -> sqlx::Result<RefundRow> {
     let (status, cause): (String, String) = (row.try_get("status")?, row.try_get("cause")?);
     let seats: Vec<i32> = row.try_get("seats")?;

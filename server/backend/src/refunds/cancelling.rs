@@ -173,7 +173,7 @@ impl Backend {
                         other => other.to_string(),
                     };
                     tracing::error!(%order, why, "an order of a cancelled performance could not be refunded");
-                    batches::list(&self.pg, *performance, *order, Some(&why), self.now()).await?;
+                    batches::list(&self.pg, *performance, *order, Some(why.as_str()), self.now()).await?;
                 }
                 Err(error) => return Err(error),
             }

@@ -93,9 +93,9 @@ impl Backend {
         }
     }
 
-    /// Reads all that is asked about, with the rows locked.
-    pub(super) async fn asked(&self, db: &mut PgConnection, row: &OrderRow) -> Result<Asked> {
-        let sale = self.sale(row.performance).await?;
+    /// Reads all that is asked about, with the rows locked. The sale was read before: who holds locks waits for no
+    /// other connection.
+    pub(super) async fn asked(&self, db: &mut PgConnection, row: &OrderRow, sale: Arc<Sale>) -> Result<Asked> {
         let found = refundable(&mut *db, row.id).await?;
         let terms = terms::policy(&mut *db, row.performance).await?;
         Ok(Asked { sale, terms, found, now: self.now() })
@@ -103,8 +103,9 @@ impl Backend {
 
     /// What may be given back of an order for a cause: by wish, or by goodwill all that is left.
     pub(super) async fn offer(&self, row: &OrderRow, cause: Cause) -> Result<RefundOffer> {
+        let sale = self.sale(row.performance).await?;
         let mut tx = self.pg.begin().await?;
-        let asked = self.asked(&mut tx, row).await?;
+        let asked = self.asked(&mut tx, row, sale).await?;
         let items = orders::items(&mut *tx, &[row.id.0]).await?;
         let refunds = rows::of_order(&mut *tx, row.id).await?;
         tx.rollback().await?;
@@ -153,8 +154,9 @@ impl Backend {
         let row = self.own_order(session, order).await?;
         let (this, seats) = (Arc::clone(self), seats.to_vec());
         detached(async move {
+            let sale = this.sale(row.performance).await?;
             let mut tx = this.pg.begin().await?;
-            let asked = this.asked(&mut tx, &row).await?;
+            let asked = this.asked(&mut tx, &row, sale).await?;
             let approval = this.approval(&mut tx, &row).await?;
             tx.rollback().await?;
             let (order, quoted) = wish(&asked, &seats)?;
@@ -192,8 +194,9 @@ impl Backend {
         let row = self.own_order(session, order).await?;
         let (this, seats) = (Arc::clone(self), seats.to_vec());
         detached(async move {
+            let sale = this.sale(row.performance).await?;
             let mut tx = this.pg.begin().await?;
-            let asked = this.asked(&mut tx, &row).await?;
+            let asked = this.asked(&mut tx, &row, sale).await?;
             let (_, quoted) = wish(&asked, &seats)?;
             let amount = quoted.total();
             if amount.minor != expected_minor {
@@ -216,10 +219,10 @@ impl Backend {
             let id = this.reserve_refund(&mut tx, &new).await?;
             let words = amount.to_string();
             match approval {
-                Approval::Automatic => this.mail_decided(&mut tx, &row, id, &words, None).await?,
+                Approval::Automatic => this.mail_decided(&mut tx, row.id, id, &words, None).await?,
                 Approval::Finance => {
                     let key = format!("refund-asked:{id}");
-                    this.mail_order(&mut tx, &row, &key, |to, event, page, lang| {
+                    this.mail_owner(&mut tx, row.id, &key, |to, event, page, lang| {
                         mail::refund_asked(to, event, &words, page, lang)
                     })
                     .await?;
@@ -238,13 +241,13 @@ impl Backend {
     pub(super) async fn mail_decided(
         &self,
         db: &mut PgConnection,
-        order: &OrderRow,
+        order: OrderId,
         refund: RefundId,
         amount: &str,
         turned_down: Option<&str>,
     ) -> Result<()> {
         let key = format!("refund-decided:{refund}");
-        self.mail_order(db, order, &key, |to, event, page, lang| match turned_down {
+        self.mail_owner(db, order, &key, |to, event, page, lang| match turned_down {
             None => mail::refund_approved(to, event, amount, page, lang),
             Some(note) => mail::refund_rejected(to, event, (amount, note), page, lang),
         })

@@ -4,9 +4,8 @@ use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::mail::{self, Mail};
 use crate::payment::{ProviderError, ProviderRefund};
-use crate::postgres::orders::{self, OrderRow};
 use crate::postgres::refunds::{self as rows, Change, RefundRow};
-use crate::postgres::{accounts, attempts, batches, ledger, returns, webhooks};
+use crate::postgres::{attempts, batches, ledger, orders, returns, webhooks};
 use crate::refunds::NewRefund;
 use domain::ledger::Event;
 use domain::order::{OrderEvent, OrderFacts, OrderStatus, transition as order_transition};
@@ -225,35 +224,21 @@ impl Backend {
     }
 
     /// Writes a mail to the account of an order, once for its key. `make` gets address, event, the address of the
-    /// order's page, and language.
-    pub(super) async fn mail_owner(
+    /// order's page, and language. All is read in the caller's transaction: who holds a lock waits for no other
+    /// connection.
+    pub(crate) async fn mail_owner(
         &self,
         db: &mut PgConnection,
         order: OrderId,
         key: &str,
         make: impl FnOnce(&str, &str, &str, &str) -> Mail + Send,
     ) -> Result<()> {
-        let Some(row) = orders::one(&mut *db, order).await? else {
-            return Err(Error::Broken(format!("there is no order {order}")));
+        let Some(owner) = orders::owner(&mut *db, order).await? else {
+            return Err(Error::Broken(format!("order {order} has no account")));
         };
-        self.mail_order(db, &row, key, make).await
-    }
-
-    /// [`Self::mail_owner`] of an order that was read.
-    pub(crate) async fn mail_order(
-        &self,
-        db: &mut PgConnection,
-        order: &OrderRow,
-        key: &str,
-        make: impl FnOnce(&str, &str, &str, &str) -> Mail + Send,
-    ) -> Result<()> {
-        let Some(account) = accounts::by_id(&mut *db, order.account).await? else {
-            return Err(Error::Broken(format!("order {} has no account", order.id)));
-        };
-        let sale = self.sale(order.performance).await?;
-        let event = format!("{} – {}", sale.row.artist, sale.row.title);
-        let page = format!("{}/orders/{}", self.config.public_url, order.id);
-        let mail = make(&account.email, &event, &page, &account.lang);
+        let event = format!("{} – {}", owner.artist, owner.title);
+        let page = format!("{}/orders/{order}", self.config.public_url);
+        let mail = make(&owner.email, &event, &page, &owner.lang);
         mail::enqueue(&mut *db, key, &mail, self.now()).await
     }
 }

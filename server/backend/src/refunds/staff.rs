@@ -95,17 +95,13 @@ impl Backend {
             };
             let mut tx = this.pg.begin().await?;
             attempts::lock(&mut *tx, row.attempt).await?;
-            let (Some(row), Some(order)) =
-                (rows::one(&mut *tx, refund).await?, orders::one(&mut *tx, row.order).await?)
-            else {
-                return not_found("refund");
-            };
+            let Some(row) = rows::one(&mut *tx, refund).await? else { return not_found("refund") };
             let rule = terms::rule(&mut *tx, member.organization).await?;
             rule.check(member.role, account, row.asked_by, row.amount.minor)?;
             let amount = row.amount.to_string();
             if approve {
                 this.approve_refund(&mut tx, &row, Some(account), this.now()).await?;
-                this.mail_decided(&mut tx, &order, refund, &amount, None).await?;
+                this.mail_decided(&mut tx, row.order, refund, &amount, None).await?;
             } else {
                 let step = transition(row.status, RefundEvent::Reject)?;
                 let change = Change {
@@ -114,7 +110,7 @@ impl Backend {
                     ..Change::default()
                 };
                 this.move_refund(&mut tx, &row, step, change).await?;
-                this.mail_decided(&mut tx, &order, refund, &amount, Some(&note)).await?;
+                this.mail_decided(&mut tx, row.order, refund, &amount, Some(&note)).await?;
             }
             let word = if approve { "refund.approve" } else { "refund.reject" };
             let detail = json!({ "refund": refund, "amount": amount, "note": note });
@@ -208,8 +204,9 @@ impl Backend {
         let (this, account) = (Arc::clone(self), session.account);
         let (seats, note) = (seats.to_vec(), checked(note)?.to_owned());
         detached(async move {
+            let sale = this.sale(row.performance).await?;
             let mut tx = this.pg.begin().await?;
-            let asked = this.asked(&mut tx, &row).await?;
+            let asked = this.asked(&mut tx, &row, sale).await?;
             let Some((found, attempt)) = &asked.found else {
                 return refuse(Code::WrongState, "nothing is left to give back");
             };
