@@ -7,6 +7,7 @@ mod organization;
 mod psp_control;
 mod quarantine;
 mod queue;
+mod refund;
 mod rush;
 mod ticket;
 mod venue;

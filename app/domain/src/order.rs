@@ -233,6 +233,9 @@ pub struct OrderItem {
     pub category: String,
     /// Price, fixed when the order was made.
     pub price: Money,
+    /// Whether it was given back: it is the order's no more.
+    #[serde(default)]
+    pub given_back: bool,
 }
 
 /// An issued ticket.

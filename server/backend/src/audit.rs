@@ -46,6 +46,7 @@ const MUST_BE_EMPTY: &[(&str, &str, &str)] = &[
         "a seat belongs to two open or paid orders",
         "select i.seat_no::text from order_items i join orders o on o.id = i.order_id
          where o.performance_id = $1 and o.status in ('pending_payment', 'payment_processing', 'paid', 'fulfilled')
+            and i.returned_ms is null
          group by i.seat_no having count(*) > 1",
     ),
     (
@@ -56,16 +57,17 @@ const MUST_BE_EMPTY: &[(&str, &str, &str)] = &[
     ),
     (
         "I4",
-        "an item of an open or paid order without its claim",
+        "an item of an open or paid order without its claim, or one that was given back with it",
         "select i.seat_no::text from order_items i join orders o on o.id = i.order_id
          left join seat_claims c on c.performance_id = o.performance_id and c.seat_no = i.seat_no and c.order_id = o.id
-         where o.performance_id = $1 and o.status in ('pending_payment', 'payment_processing', 'paid', 'fulfilled') and c.order_id is null",
+         where o.performance_id = $1 and o.status in ('pending_payment', 'payment_processing', 'paid', 'fulfilled')
+            and (c.order_id is null) <> (i.returned_ms is not null)",
     ),
     (
         "I2",
         "a fulfilled order with other than one valid ticket a seat",
         "select o.id::text from orders o where o.performance_id = $1 and o.status = 'fulfilled'
-         and (select count(*) from order_items i where i.order_id = o.id)
+         and (select count(*) from order_items i where i.order_id = o.id and i.returned_ms is null)
           <> (select count(*) from tickets t where t.order_id = o.id and t.revoked_ms is null)
          -- A dispute that was lost revoked them.
          and not exists (select 1 from disputes d where d.order_id = o.id and d.status = 'lost')",
@@ -75,13 +77,23 @@ const MUST_BE_EMPTY: &[(&str, &str, &str)] = &[
         "captured money on an order that is neither paid nor being refunded",
         "select a.id::text from attempts a join orders o on o.id = a.order_id
          where o.performance_id = $1 and a.status = 'captured' and o.status not in ('paid', 'fulfilled')
-         and not exists (select 1 from refunds r where r.attempt_id = a.id and r.status <> 'failed')",
+         and not exists (select 1 from refunds r where r.attempt_id = a.id and r.status not in ('failed', 'rejected'))
+         and not (o.status = 'refunded' and exists (select 1 from refunds r
+            where r.attempt_id = a.id and r.status = 'failed' and r.retried_as is null))",
+    ),
+    (
+        "I2",
+        "more money on its way back, or back, than was captured",
+        "select a.id::text from attempts a join orders o on o.id = a.order_id join refunds r on r.attempt_id = a.id
+         where o.performance_id = $1 and r.status in ('requested', 'approved', 'submitted', 'succeeded')
+            and r.note <> 'made at the provider'
+         group by a.id, a.amount_minor having sum(r.amount_minor) > a.amount_minor",
     ),
     (
         "I2",
         "a paid order without captured money",
         "select o.id::text from orders o where o.performance_id = $1 and o.status in ('paid', 'fulfilled')
-         and not exists (select 1 from attempts a where a.order_id = o.id and a.status = 'captured')",
+         and not exists (select 1 from attempts a where a.order_id = o.id and a.status in ('captured', 'refunded'))",
     ),
     (
         "I3",
@@ -161,7 +173,9 @@ impl Backend {
             let pending: i64 = sqlx::query(
                 "select count(*) as n from orders where performance_id = $1 and (
                     status = 'paid' or (status in ('paid', 'fulfilled') and confirmed_ms is null)
-                    or (status in ('closed', 'refused', 'refunded') and released_ms is null))",
+                    or (status in ('closed', 'refused', 'refunded') and released_ms is null)
+                    or exists (select 1 from order_items i where i.order_id = orders.id
+                        and i.returned_ms is not null and i.released_ms is null))",
             )
             .bind(id.0)
             .fetch_one(&self.pg)

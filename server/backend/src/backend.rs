@@ -148,6 +148,60 @@ pub struct Backend {
     pub(crate) load: Arc<crate::load::Load>,
 }
 
+/// Every point at which a process can be made to end by `STARARENA_FAULT_POINTS`, as if it were killed there: around
+/// each call of a provider and each commit on the way of money, seats and tickets.
+pub const FAULT_POINTS: &[&str] = &[
+    "after-cancel",
+    "after-capture",
+    "after-confirm",
+    "after-create",
+    "after-inbox",
+    "after-mail",
+    "after-payment-read",
+    "after-refund",
+    "after-return",
+    "after-webhook",
+    "attempt-claimed",
+    "batch-order-done",
+    "before-ask-commit",
+    "before-batch-commit",
+    "before-begin-commit",
+    "before-cancel",
+    "before-cancel-commit",
+    "before-canceled-commit",
+    "before-capture",
+    "before-captured-commit",
+    "before-confirm",
+    "before-create",
+    "before-decide-commit",
+    "before-event",
+    "before-import",
+    "before-inbox",
+    "before-issue-commit",
+    "before-payment-read",
+    "before-refund",
+    "before-refund-commit",
+    "before-return",
+    "before-take-back",
+    "between-allocating",
+    "captured-committed",
+    "event-applied",
+    "hold-extended",
+    "imported",
+    "issued",
+    "payment-begun",
+    "payment-opened",
+    "performance-cancelled",
+    "plan-change-at-rest",
+    "plan-change-committed",
+    "refund-asked",
+    "refund-committed",
+    "refund-decided",
+    "returned",
+    "take-back-noted",
+    "taken-back",
+];
+
 impl Backend {
     /// Connects to both stores and migrates Postgres.
     ///
@@ -260,4 +314,34 @@ pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes; without them no secret is safe");
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// The names that sources below a folder stop at.
+    fn names(folder: &Path, found: &mut BTreeSet<String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                names(&path, found);
+            } else if path.extension().is_some_and(|kind| kind == "rs") {
+                let text = std::fs::read_to_string(path).unwrap();
+                let calls = text.split(concat!(".fault", "(\"")).skip(1);
+                found.extend(calls.filter_map(|call| call.split('"').next()).map(str::to_owned));
+            }
+        }
+    }
+
+    #[test]
+    fn every_fault_point_is_listed_and_every_listed_one_is_reached() {
+        let mut called = BTreeSet::new();
+        names(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut called);
+        let listed: BTreeSet<String> = FAULT_POINTS.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(listed.len(), FAULT_POINTS.len(), "each once");
+        assert_eq!(called, listed);
+    }
 }

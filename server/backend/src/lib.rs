@@ -29,6 +29,7 @@ mod postgres;
 mod pulse;
 mod queue;
 mod redis;
+mod refunds;
 mod seeding;
 #[cfg(test)]
 mod simulation;
@@ -39,7 +40,7 @@ mod work;
 pub use self::redis::StoreFinding;
 pub use accounts::{Client, SignedIn};
 pub use audit::Breach;
-pub use backend::Backend;
+pub use backend::{Backend, FAULT_POINTS};
 pub use beacon::use_tls;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use config::{

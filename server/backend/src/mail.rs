@@ -8,8 +8,8 @@ mod smtp;
 mod tickets;
 
 pub(crate) use kinds::{
-    confirmation, invitation, refunded, seats_renamed, tickets_frozen, tickets_ready, tickets_restored,
-    tickets_revoked, webhook_disabled,
+    confirmation, invitation, performance_cancelled, refund_approved, refund_asked, refund_done, refund_rejected,
+    refunded, seats_renamed, tickets_frozen, tickets_ready, tickets_restored, tickets_revoked, webhook_disabled,
 };
 pub(crate) use tickets::{OfferEnd, ticket_ended, ticket_received, ticket_replaced, transfer_ended, transfer_offered};
 

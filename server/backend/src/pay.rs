@@ -20,7 +20,7 @@ use crate::holds::rebuilding;
 use crate::payment::{NewPayment, ProviderPayment};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::orders::{self, OrderRow};
-use crate::postgres::{detached, prices};
+use crate::postgres::{batches, detached, prices};
 use crate::redis::PayAnswer;
 use domain::account::Session;
 use domain::hold::hold_cap_ms;
@@ -100,12 +100,19 @@ impl Backend {
     /// Extends the hold first, then moves the order: a payment never starts for seats that are gone.
     async fn begin_attempt(self: &Arc<Self>, row: &OrderRow) -> Result<AttemptRow> {
         let attempt = self.claim_attempt(row).await?;
+        self.fault("attempt-claimed");
         let sale = self.sale(row.performance).await?;
         let allowed = self.config.provider_deadline_ms + self.config.provider_grace_ms;
         let times = (allowed, self.hold_cap(&sale));
         // Both stores under one epoch: a rebuild comes before, and Redis refuses, or reads what is committed.
         let mut tx = self.pg.begin().await?;
         let Some(epoch) = prices::hold_epoch(&mut *tx, row.performance).await? else { return not_found("performance") };
+        // The row is held: whoever cancels the performance comes before this, or finds the order being paid.
+        if batches::is_cancelled(&mut *tx, row.performance).await? {
+            tx.rollback().await?;
+            attempts::set_status(&self.pg, attempt.id, AttemptStatus::Canceled).await?;
+            return refuse(Code::SaleClosed, "the performance was cancelled");
+        }
         let until = match self.seats.pay(&sale.keys, epoch, row.id, row.account, attempt.number, times).await? {
             PayAnswer::Until(until) => until,
             PayAnswer::Rebuilding => return rebuilding(),
@@ -119,12 +126,15 @@ impl Backend {
                 return refuse(Code::HoldClosed, "the time for these seats has ended");
             }
         };
+        self.fault("hold-extended");
         // Redis's clock has just decided that the hold stands; ours may be off and decides nothing.
         let step = transition(OrderFacts { status: row.status, expires: until }, OrderEvent::Pay, until.plus(-1))?;
         // Whoever asked the provider meanwhile, and heard of no payment, may have ended this attempt.
         let open = attempts::hold_open(&mut *tx, attempt.id).await?;
         let moved = open && orders::apply(&mut tx, row, step, OrderEvent::Pay, Some(until), self.now()).await?;
+        self.fault("before-begin-commit");
         tx.commit().await?;
+        self.fault("payment-begun");
         if !open {
             // Redis is told so by whoever ended it, before this call or after.
             return refuse(Code::WrongState, "the payment of this order is being decided; look again in a moment");
@@ -177,6 +187,7 @@ impl Backend {
     pub(crate) async fn open_at_provider(&self, row: &OrderRow, attempt: &AttemptRow) -> Result<ProviderPayment> {
         let sale = self.sale(row.performance).await?;
         let provider = self.provider_named(&attempt.provider)?;
+        self.fault("before-create");
         let payment = provider
             .create(NewPayment {
                 idempotency_key: format!("pi:{}:{}", row.id, attempt.number),
@@ -188,6 +199,7 @@ impl Backend {
                 expires: attempt.deadline,
             })
             .await?;
+        self.fault("after-create");
         if !attempts::set_open(&self.pg, attempt.id, &payment.id, &payment.hosted_url).await? {
             // Ended while the provider answered: nobody is sent to a payment that is asked about no more.
             match provider.cancel(&payment.id, &format!("cancel:{}", attempt.id)).await {
@@ -197,6 +209,7 @@ impl Backend {
             }
             return refuse(Code::WrongState, "the payment of this order has ended; look again in a moment");
         }
+        self.fault("payment-opened");
         Ok(payment)
     }
 

@@ -10,7 +10,7 @@ mod stripe;
 
 pub(crate) use registry::Registry;
 
-use domain::{Currency, Millis};
+use domain::{Currency, Millis, Money};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -74,6 +74,14 @@ pub struct ProviderRefund {
     pub id: String,
     /// Whether it has ended, and how.
     pub succeeded: Option<bool>,
+    /// How much; none where the provider does not say.
+    pub amount: Option<Money>,
+    /// What we called the payment: the attempt's id; none where the payment is not one of ours.
+    pub reference: Option<String>,
+    /// The key that we made it with; none where it was made by others.
+    pub key: Option<String>,
+    /// Why it failed, in the provider's words.
+    pub failure: Option<String>,
 }
 
 /// Where a dispute stands.

@@ -49,7 +49,8 @@ impl Backend {
         }
         let ids: Vec<uuid::Uuid> = paid.iter().map(|order| order.id.0).collect();
         let mut items: HashMap<OrderId, Vec<ItemRow>> = HashMap::new();
-        for item in orders::items(&mut *tx, &ids).await? {
+        // A seat that was given back before gets no ticket.
+        for item in orders::items(&mut *tx, &ids).await?.into_iter().filter(|item| !item.given_back) {
             items.entry(item.order).or_default().push(item);
         }
         let now = self.now();
@@ -66,10 +67,14 @@ impl Backend {
             if !orders::apply(&mut tx, order, step, OrderEvent::Issued, None, now).await? {
                 return Err(Error::Broken(format!("order {} changed while it was locked", order.id)));
             }
-            self.mail_tickets(&mut tx, order, items.get(&order.id).map(Vec::as_slice).unwrap_or_default()).await?;
+            if let Some(items) = items.get(&order.id) {
+                self.mail_tickets(&mut tx, order, items).await?;
+            }
         }
         webhooks::tell_tickets(&mut *tx, &ids, now).await?;
+        self.fault("before-issue-commit");
         tx.commit().await?;
+        self.fault("issued");
         metrics::counter!("stararena_tickets_issued_total").increment(new.ids.len() as u64);
         self.wake.outbox.notify_one();
         Ok(paid.len())

@@ -1,6 +1,6 @@
 //! `stararena event` and `stararena performance`: what an organizer makes, by command.
 
-use super::{print, with_backend};
+use super::{print, refund, with_backend};
 use crate::cli::venue::ORGANIZATION;
 use anyhow::{Context as _, bail};
 use backend::{Backend, Member, NewPerformance};
@@ -91,6 +91,10 @@ pub(super) enum PerformanceCommand {
     },
     /// Put another version of the plan in place, also while seats are sold; prints what changes
     ReplacePlan(ReplacePlanArgs),
+    /// Cancel it: the sale ends, and every order is refunded by itself
+    Cancel(refund::CancelArgs),
+    /// How far the refunds of a cancelled performance are
+    RefundStatus(refund::StatusArgs),
     /// Put blocked seats back on sale
     Unblock {
         /// The performance
@@ -213,7 +217,7 @@ pub(super) async fn event(command: EventCommand) -> anyhow::Result<()> {
 }
 
 /// The command line as a member of that organization.
-async fn member(backend: &Arc<Backend>, organization: &str) -> anyhow::Result<Member> {
+pub(super) async fn member(backend: &Arc<Backend>, organization: &str) -> anyhow::Result<Member> {
     backend.ensure_organization(organization).await?;
     Ok(backend.command_line(organization).await?)
 }
@@ -242,6 +246,8 @@ pub(super) async fn performance(command: PerformanceCommand) -> anyhow::Result<(
                 backend.block_for(&member, id, &seat_list(&seats)?, Some(&reason)).await?;
             }
             PerformanceCommand::ReplacePlan(args) => replace_plan(&backend, args).await?,
+            PerformanceCommand::Cancel(args) => refund::cancel(&backend, args).await?,
+            PerformanceCommand::RefundStatus(args) => refund::status(&backend, args).await?,
             PerformanceCommand::Unblock { id, seats, organization } => {
                 let member = member(&backend, &organization).await?;
                 backend.block_for(&member, id, &seat_list(&seats)?, None).await?;

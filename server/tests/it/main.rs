@@ -49,6 +49,7 @@ mod production;
 mod purchase;
 mod quarantine;
 mod queue;
+mod refunds;
 mod replan;
 mod replan_page;
 mod roles;

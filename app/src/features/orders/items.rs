@@ -27,7 +27,7 @@ pub(super) fn Head(order: OrderView) -> impl IntoView {
     .into_any()
 }
 
-/// The seats with their prices, and what they come to. They don't change in an order's life.
+/// The seats with their prices, and what the order came to when it was made. Seats that were given back say so.
 #[component]
 pub(super) fn Seats(order: RwSignal<OrderView>) -> impl IntoView {
     let (items, charges, total) =
@@ -65,6 +65,9 @@ fn Seat(item: OrderItem) -> impl IntoView {
         <span class="order-seat">
             <b>{td_string!(lang, orders.seat_line, section = item.section, row = item.row, seat = item.label)}</b>
             <span class="quiet">{item.category}</span>
+            {item
+                .given_back
+                .then(|| view! { <span class="quiet" data-testid="given-back">{td_string!(lang, orders.given_back)}</span> })}
         </span>
         <span class="order-price">{format::money(lang, item.price)}</span>
     }

@@ -113,6 +113,122 @@ pub(crate) fn refunded(to: &str, event: &str, amount: &str, lang: &str) -> Mail 
     compose(to, subject, lang, &[text(words)])
 }
 
+/// The mail that says that a refund was asked for and waits for the organizer.
+pub(crate) fn refund_asked(to: &str, event: &str, amount: &str, url: &str, lang: &str) -> Mail {
+    let (subject, blocks) = if lang == "zh" {
+        (
+            format!("退票申请已收到：{event}"),
+            [
+                text(format!("我们收到了您的退票申请，金额 {amount}。主办方会尽快处理。")),
+                text("在此之前，您的门票继续有效。查看进度："),
+                link("查看订单", url),
+            ],
+        )
+    } else {
+        (
+            format!("You asked for a refund: {event}"),
+            [
+                text(format!("You want to give seats back for {amount}. The organizer decides about it soon.")),
+                text("Until then your tickets stay valid. See how it goes on:"),
+                link("See the order", url),
+            ],
+        )
+    };
+    compose(to, subject, lang, &blocks)
+}
+
+/// The mail that says that a refund was agreed to: the seats are given back.
+pub(crate) fn refund_approved(to: &str, event: &str, amount: &str, url: &str, lang: &str) -> Mail {
+    let (subject, blocks) = if lang == "zh" {
+        (
+            format!("退票已批准：{event}"),
+            [
+                text(format!("退款 {amount} 正在处理。退回的座位的门票已失效。")),
+                text("查看进度："),
+                link("查看订单", url),
+            ],
+        )
+    } else {
+        (
+            format!("Your refund was agreed to: {event}"),
+            [
+                text(format!(
+                    "{amount} is on its way to you. The tickets of the seats that you gave back are not valid any more."
+                )),
+                text("See how it goes on:"),
+                link("See the order", url),
+            ],
+        )
+    };
+    compose(to, subject, lang, &blocks)
+}
+
+/// The mail that says that a refund was turned down; `note` is the organizer's, in no language.
+pub(crate) fn refund_rejected(to: &str, event: &str, (amount, note): (&str, &str), url: &str, lang: &str) -> Mail {
+    let (subject, first, look, label) = if lang == "zh" {
+        (
+            format!("退票未获批准：{event}"),
+            format!("主办方没有批准您 {amount} 的退票申请。您的门票继续有效。"),
+            "查看门票：",
+            "查看订单",
+        )
+    } else {
+        (
+            format!("Your refund was turned down: {event}"),
+            format!("The organizer did not agree to give {amount} back. Your tickets stay valid."),
+            "See them here:",
+            "See the order",
+        )
+    };
+    let mut blocks = vec![text(first)];
+    if !note.is_empty() {
+        blocks.push(Block::Lines(vec![note.to_owned()]));
+    }
+    blocks.extend([text(look), link(label, url)]);
+    compose(to, subject, lang, &blocks)
+}
+
+/// The mail that says that money was given back.
+pub(crate) fn refund_done(to: &str, event: &str, amount: &str, lang: &str) -> Mail {
+    let (subject, words) = if lang == "zh" {
+        (format!("退款完成：{event}"), format!("{amount} 已退回您付款时使用的账户。银行入账可能还需要几天。"))
+    } else {
+        (
+            format!("Your money is back: {event}"),
+            format!(
+                "{amount} was returned to the card or account that you paid with. Your bank may need some days to show it."
+            ),
+        )
+    };
+    compose(to, subject, lang, &[text(words)])
+}
+
+/// The mail that says that a performance does not take place, and what comes back.
+pub(crate) fn performance_cancelled(to: &str, event: &str, amount: &str, url: &str, lang: &str) -> Mail {
+    let (subject, blocks) = if lang == "zh" {
+        (
+            format!("演出取消：{event}"),
+            [
+                text("很抱歉，这场演出取消了。您的门票不再有效。"),
+                text(format!("{amount} 将自动退回您付款时使用的账户，您无需做任何事。查看进度：")),
+                link("查看订单", url),
+            ],
+        )
+    } else {
+        (
+            format!("Cancelled: {event}"),
+            [
+                text("We are sorry: this performance does not take place. Your tickets are not valid any more."),
+                text(format!(
+                    "{amount} goes back by itself to the card or account that you paid with; there is nothing to do. See how it goes on:"
+                )),
+                link("See the order", url),
+            ],
+        )
+    };
+    compose(to, subject, lang, &blocks)
+}
+
 /// The mail that says that tickets open no door while a dispute about their payment is open.
 pub(crate) fn tickets_frozen(to: &str, event: &str, url: &str, lang: &str) -> Mail {
     let (subject, blocks) = if lang == "zh" {
@@ -276,6 +392,12 @@ mod tests {
             tickets_ready("ana@example.org", ("Evening", "2026-10-25 20:00"), &seats, URL, lang),
             seats_renamed("ana@example.org", "Evening", &renamed, URL, lang),
             refunded("ana@example.org", "Evening", "12.00 EUR", lang),
+            refund_asked("ana@example.org", "Evening", "12.00 EUR", URL, lang),
+            refund_approved("ana@example.org", "Evening", "12.00 EUR", URL, lang),
+            refund_rejected("ana@example.org", "Evening", ("12.00 EUR", "too late"), URL, lang),
+            refund_rejected("ana@example.org", "Evening", ("12.00 EUR", ""), URL, lang),
+            refund_done("ana@example.org", "Evening", "12.00 EUR", lang),
+            performance_cancelled("ana@example.org", "Evening", "12.00 EUR", URL, lang),
             tickets_frozen("ana@example.org", "Evening", URL, lang),
             tickets_restored("ana@example.org", "Evening", URL, lang),
             tickets_revoked("ana@example.org", "Evening", URL, lang),

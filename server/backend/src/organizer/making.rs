@@ -195,7 +195,7 @@ impl Backend {
     }
 
     /// Refuses what is another organization's.
-    pub(super) async fn own_performance(&self, member: &Member, id: PerformanceId) -> Result<()> {
+    pub(crate) async fn own_performance(&self, member: &Member, id: PerformanceId) -> Result<()> {
         if events::owns_performance(&self.pg, member.organization, id).await? {
             Ok(())
         } else {

@@ -7,6 +7,7 @@ use crate::error::{Result, not_found};
 use crate::pay::charges_of;
 use crate::postgres::story as rows;
 use crate::postgres::{audit_log, detached, disputes, orders};
+use crate::refunds::order_item;
 use domain::account::Session;
 use domain::money::summary::Summary;
 use domain::order::OrderItem;
@@ -51,18 +52,8 @@ impl Backend {
 async fn tell(db: &mut PgConnection, organization: OrganizationId, id: OrderId) -> Result<OrderStory> {
     let Some(head) = rows::head(&mut *db, organization, id).await? else { return not_found("order") };
     let zone = head.time_zone.clone();
-    let items: Vec<OrderItem> = orders::items(&mut *db, &[id.0])
-        .await?
-        .into_iter()
-        .map(|item| OrderItem {
-            seat: item.seat,
-            section: item.section,
-            row: item.row,
-            label: item.label,
-            category: item.category,
-            price: Money::new(item.amount_minor, head.currency),
-        })
-        .collect();
+    let items: Vec<OrderItem> =
+        orders::items(&mut *db, &[id.0]).await?.into_iter().map(|item| order_item(item, head.currency)).collect();
     let charges = charges_of(&mut *db, id, head.currency).await?;
     let attempts = rows::attempts(&mut *db, id).await?;
     let ids: Vec<String> = attempts.iter().map(|attempt| attempt.id.to_string()).collect();
@@ -72,10 +63,8 @@ async fn tell(db: &mut PgConnection, organization: OrganizationId, id: OrderId) 
     let of_ticket = |ticket: &rows::TicketRow| {
         ["ticket-replaced", "ticket-received", "ticket-ended"].map(|kind| format!("{kind}:{}", ticket.id))
     };
-    let mut keys: Vec<String> = std::iter::once(format!("tickets:{id}"))
-        .chain(ids.iter().map(|id| format!("refund:{id}")))
-        .chain(issued.iter().flat_map(of_ticket))
-        .collect();
+    let mut keys = mail_keys(id, &ids, &refunds);
+    keys.extend(issued.iter().flat_map(of_ticket));
     for (dispute, _) in disputes::of_order(&mut *db, id).await? {
         keys.extend(["frozen", "restored", "revoked"].map(|word| format!("dispute-{word}:{dispute}")));
     }
@@ -93,6 +82,18 @@ async fn tell(db: &mut PgConnection, organization: OrganizationId, id: OrderId) 
         head: story_head(head, charges)?,
         items,
     })
+}
+
+/// The keys of all mails about an order, its attempts and its refunds.
+fn mail_keys(id: OrderId, attempts: &[String], refunds: &[rows::RefundRow]) -> Vec<String> {
+    let of_refund = |refund: &rows::RefundRow| {
+        ["refund-asked", "refund-decided", "refund-done"].map(|kind| format!("{kind}:{}", refund.id))
+    };
+    [format!("tickets:{id}"), format!("cancelled:{id}")]
+        .into_iter()
+        .chain(attempts.iter().map(|id| format!("refund:{id}")))
+        .chain(refunds.iter().flat_map(of_refund))
+        .collect()
 }
 
 fn at(time: Option<Millis>, zone: &str) -> Result<Option<ZonedTime>> {

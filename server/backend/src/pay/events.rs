@@ -3,12 +3,12 @@
 
 use crate::backend::Backend;
 use crate::error::{Error, Result, not_found, refuse};
-use crate::pay::settle::refund_due;
 use crate::payment::{Notice, PaymentProvider};
 use crate::postgres::attempts;
 use crate::postgres::inbox::{self, InboxRow};
-use crate::postgres::refunds::{self, RefundRow};
-use domain::{AttemptId, Code, Millis, Refusal};
+use crate::postgres::refunds;
+use domain::refund::RefundStatus;
+use domain::{AttemptId, Code, Millis, Money, Refusal};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -43,7 +43,9 @@ impl Backend {
         let Some(id) = event["id"].as_str().filter(|id| !id.is_empty()) else {
             return refuse(Code::InvalidInput, "id: the event's id is expected");
         };
+        self.fault("before-inbox");
         let new = inbox::insert(&self.pg, provider.name(), id, &event, self.now()).await?;
+        self.fault("after-inbox");
         count(if new { "stored" } else { "repeated" });
         self.wake.inbox.notify_one();
         Ok(())
@@ -55,6 +57,7 @@ impl Backend {
     /// Outages, and what is not known yet: the event stays in the inbox and is applied again.
     pub(crate) async fn apply_event(self: &Arc<Self>, row: &InboxRow) -> Result<()> {
         let provider = self.provider_named(&row.provider)?;
+        self.fault("before-event");
         match provider.notice(&row.body) {
             Notice::Payment { reference, told } => self.payment_moved(row, &reference, told).await,
             Notice::Refund { id } => self.refund_moved(provider, &id).await,
@@ -95,38 +98,40 @@ impl Backend {
     }
 
     /// Refunds are followed by their own schedule; an event makes it quicker, and is the only sign of a refund
-    /// that fails after it succeeded, which providers document. Of refunds that are not ours nothing is known.
+    /// that fails after it succeeded, which providers document, and of one that was made at the provider by hand.
     async fn refund_moved(self: &Arc<Self>, provider: &dyn PaymentProvider, id: &str) -> Result<()> {
-        let Some((row, status)) = refunds::by_reference(&self.pg, provider.name(), id).await? else { return Ok(()) };
-        match status.as_str() {
-            "requested" | "submitted" => self.settle_refund(&row).await,
-            "succeeded" => match provider.get_refund(id).await?.succeeded {
-                Some(false) => self.refund_came_back(&row).await,
-                Some(true) | None => Ok(()),
-            },
-            _ => Ok(()),
+        let Some(row) = refunds::by_reference(&self.pg, provider.name(), id).await? else {
+            return self.unknown_refund(provider, id).await;
+        };
+        match row.status {
+            RefundStatus::Requested | RefundStatus::Approved | RefundStatus::Submitted => {
+                self.settle_refund(&row).await
+            }
+            RefundStatus::Succeeded => {
+                let told = provider.get_refund(id).await?;
+                self.refund_told(&row, &told).await
+            }
+            RefundStatus::Failed | RefundStatus::Rejected => Ok(()),
         }
     }
 
-    /// The bank did not take the money: it is with us again and must not be. The posting is turned round, and
-    /// another refund follows under its own key.
-    async fn refund_came_back(self: &Arc<Self>, row: &RefundRow) -> Result<()> {
-        let now = self.now();
-        let mut tx = self.pg.begin().await?;
-        if !refunds::fail_after_success(&mut *tx, row.id).await? {
+    /// A refund that no row names: ours, whose answer we have not noted yet, or made by others. Of payments that
+    /// are not ours nothing is known.
+    async fn unknown_refund(self: &Arc<Self>, provider: &dyn PaymentProvider, id: &str) -> Result<()> {
+        let told = match provider.get_refund(id).await {
+            Ok(told) => told,
+            Err(error) if error.is_final() => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        let Some(attempt) = told.reference.as_deref().and_then(|reference| reference.parse::<AttemptId>().ok()) else {
             return Ok(());
-        }
-        let (source, back, from) = (format!("refund-returned:{}", row.id), "provider_clearing", "organizer_payable");
-        attempts::post(&mut tx, &source, back, from, row.amount_minor, row.currency, now).await?;
-        refunds::unmark_attempt(&mut *tx, row.attempt).await?;
-        let due = refund_due(now, refunds::failed(&mut *tx, row.attempt).await?);
-        if !refunds::reserve_again(&mut *tx, uuid::Uuid::now_v7(), row.id, now, due).await? {
-            return Err(Error::Broken(format!("refund {} failed, and no other could be reserved", row.id)));
-        }
-        tx.commit().await?;
-        metrics::counter!("stararena_refunds_total", "outcome" => "failed").increment(1);
-        tracing::warn!(refund = %row.id, "a refund failed after it had succeeded; another one follows");
-        self.wake.query.notify_one();
+        };
+        let Some(attempt) = attempts::one(&self.pg, attempt).await?.filter(|row| row.provider == provider.name())
+        else {
+            return Ok(());
+        };
+        let amount = Money::new(0, attempt.currency);
+        self.import_told(&attempt, &told, told.amount.unwrap_or(amount), self.now()).await?;
         Ok(())
     }
 }

@@ -6,18 +6,16 @@ use crate::mail;
 use crate::payment::{ProviderPayment, ProviderState};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::orders::{self, OrderRow};
-use crate::postgres::{accounts, refunds, webhooks};
+use crate::postgres::{batches, ledger, refunds};
+use crate::refunds::NewRefund;
+use crate::refunds::asking::lines;
+use domain::ledger::Event;
 use domain::order::{AttemptStatus, OrderEvent, OrderFacts, OrderStatus, transition};
+use domain::refund::{Approval, Cause};
 use domain::{Millis, Money};
 use serde_json::json;
+use sqlx::PgConnection;
 use std::sync::Arc;
-
-/// Why captured money goes back.
-const LATE_CAPTURE: &str = "captured without seats";
-/// How long after a first failed refund the next one is submitted; it doubles with each.
-const REFUND_AGAIN_MS: i64 = 2_000;
-/// Doublings at most: from two seconds to about eight minutes.
-const REFUND_DOUBLINGS_MAX: i64 = 8;
 
 impl Backend {
     /// Reads the payment of an attempt at the provider and acts on it. Idempotent; safe to call at any
@@ -33,10 +31,12 @@ impl Backend {
         let Some(order) = orders::one(&self.pg, attempt.order).await? else {
             return Err(Error::Broken(format!("attempt {} has no order", attempt.id)));
         };
+        self.fault("before-payment-read");
         let payment = match self.payment_of(&order, &attempt).await? {
             Some(payment) => payment,
             None => return self.attempt_canceled(&order, &attempt).await,
         };
+        self.fault("after-payment-read");
         let moves_money = payment.state != ProviderState::Canceled;
         if let Some(reason) = self.mismatch(&attempt, &payment)?.filter(|_| moves_money) {
             return self.set_aside(&order, &attempt, &payment, reason).await;
@@ -136,7 +136,10 @@ impl Backend {
         payment: &ProviderPayment,
     ) -> Result<()> {
         let provider = self.provider_named(&attempt.provider)?;
-        match provider.cancel(&payment.id, &format!("cancel:{}", attempt.id)).await {
+        self.fault("before-cancel");
+        let ended = provider.cancel(&payment.id, &format!("cancel:{}", attempt.id)).await;
+        self.fault("after-cancel");
+        match ended {
             Ok(ended) if ended.state == ProviderState::Canceled => self.attempt_canceled(order, attempt).await,
             Ok(ended) if ended.state == ProviderState::Captured => self.captured(attempt).await,
             Ok(_) => Ok(()),
@@ -157,7 +160,10 @@ impl Backend {
         attempt: &AttemptRow,
         payment: &ProviderPayment,
     ) -> Result<()> {
-        if !orders::owns_all_seats(&self.pg, attempt.order).await? {
+        // Of a cancelled performance nothing is taken that would only go back.
+        if !orders::owns_all_seats(&self.pg, attempt.order).await?
+            || batches::is_cancelled(&self.pg, order.performance).await?
+        {
             return self.cancel_there(order, attempt, payment).await;
         }
         let provider = self.provider_named(&attempt.provider)?;
@@ -190,31 +196,26 @@ impl Backend {
             if !attempts::set_status(&mut *tx, attempt.id, AttemptStatus::Captured).await? {
                 return Ok(());
             }
-            let source = format!("capture:{}", attempt.id);
-            attempts::post(
-                &mut tx,
-                &source,
-                "provider_clearing",
-                "organizer_payable",
-                attempt.amount_minor,
-                attempt.currency,
-                now,
-            )
-            .await?;
             let moved = match step {
-                Ok(step) => orders::apply(&mut tx, &order, step, OrderEvent::Captured, None, now).await?,
+                Ok(step) => {
+                    self.book_sale(&mut tx, attempt).await?;
+                    orders::apply(&mut tx, &order, step, OrderEvent::Captured, None, now).await?
+                }
                 Err(_) => {
                     // A late capture, or a second one: the seats are not this order's to sell.
-                    refunds::reserve_whole(&mut tx, uuid::Uuid::now_v7(), attempt.id, LATE_CAPTURE, now, now).await?;
-                    self.mail_refund(&mut tx, &order, attempt).await?;
+                    self.give_late_money_back(&mut tx, attempt).await?;
                     true
                 }
             };
             if moved {
+                self.fault("before-captured-commit");
                 tx.commit().await?;
+                self.fault("captured-committed");
                 metrics::counter!("stararena_payments_captured_total").increment(1);
                 self.wake.issue.notify_one();
                 self.wake.confirm.notify_one();
+                // A refund, or a performance that was cancelled meanwhile.
+                self.wake.query.notify_one();
                 return Ok(());
             }
             tx.rollback().await?;
@@ -222,24 +223,34 @@ impl Backend {
         Err(Error::Broken(format!("the order of attempt {} keeps changing", attempt.id)))
     }
 
-    async fn mail_refund(
-        &self,
-        tx: &mut sqlx::Transaction<'_, sqlx::Postgres>,
-        order: &OrderRow,
-        attempt: &AttemptRow,
-    ) -> Result<()> {
-        let Some(account) = accounts::by_id(&mut **tx, order.account).await? else {
-            return Err(Error::Broken(format!("order {} has no account", order.id)));
+    /// Books captured money to whom the lines of its order belong.
+    async fn book_sale(&self, db: &mut PgConnection, attempt: &AttemptRow) -> Result<()> {
+        let lines = lines(db, attempt.order).await?;
+        let shares = refunds::shares_of(lines.iter().map(|line| (line.kind, line.amounts)), attempt.amount_minor);
+        let (order, currency) = (attempt.order, attempt.currency);
+        ledger::post(db, &Event::OrderCaptured { attempt: attempt.id, order, currency, shares }, self.now()).await?;
+        Ok(())
+    }
+
+    /// Books money that came without a right to seats, and reserves its way back.
+    async fn give_late_money_back(&self, db: &mut PgConnection, attempt: &AttemptRow) -> Result<()> {
+        let (now, amount) = (self.now(), Money::new(attempt.amount_minor, attempt.currency));
+        ledger::post(db, &Event::LateMoney { attempt: attempt.id, order: attempt.order, amount }, now).await?;
+        let new = NewRefund {
+            order: attempt.order,
+            attempt: attempt.id,
+            amount,
+            cause: Cause::LateMoney,
+            parts: &[],
+            seats: &[],
+            asked_by: None,
+            approval: Approval::Automatic,
+            note: "",
+            due: now,
         };
-        let sale = self.sale(order.performance).await?;
-        let amount = Money::new(attempt.amount_minor, attempt.currency).to_string();
-        let mail = mail::refunded(
-            &account.email,
-            &format!("{} – {}", sale.row.artist, sale.row.title),
-            &amount,
-            &account.lang,
-        );
-        mail::enqueue(&mut **tx, &format!("refund:{}", attempt.id), &mail, self.now()).await
+        self.reserve_refund(db, &new).await?;
+        let (key, words) = (format!("refund:{}", attempt.id), amount.to_string());
+        self.mail_owner(db, attempt.order, &key, |to, event, _, lang| mail::refunded(to, event, &words, lang)).await
     }
 
     /// The attempt ended without money: the order may be paid anew, or closes. Postgres first; then the hold
@@ -270,6 +281,7 @@ impl Backend {
             tx.rollback().await?;
             return Ok(());
         }
+        self.fault("before-canceled-commit");
         tx.commit().await?;
         self.fault("before-take-back");
         self.wake.release.notify_one();
@@ -294,48 +306,4 @@ impl Backend {
         }
         Ok(())
     }
-
-    /// Submits and follows one refund.
-    pub(crate) async fn settle_refund(self: &Arc<Self>, row: &refunds::RefundRow) -> Result<()> {
-        let provider = self.provider_named(&row.provider)?;
-        let refund = match (&row.provider_ref, &row.payment_ref) {
-            (Some(id), _) => provider.get_refund(id).await?,
-            (None, Some(payment)) => provider.refund(payment, row.amount_minor, &format!("refund:{}", row.id)).await?,
-            (None, None) => return Err(Error::Broken(format!("refund {} has no payment", row.id))),
-        };
-        refunds::submitted(&self.pg, row.id, &refund.id).await?;
-        let Some(succeeded) = refund.succeeded else { return Ok(()) };
-        let mut tx = self.pg.begin().await?;
-        let (ended, now) = (refunds::finish(&mut *tx, row.id, succeeded).await?, self.now());
-        if ended && !succeeded {
-            // The money is still ours and must not be: another refund, under its own key, follows.
-            let failed = refunds::failed(&mut *tx, row.attempt).await?;
-            let due = refund_due(now, failed);
-            refunds::reserve_whole(&mut tx, uuid::Uuid::now_v7(), row.attempt, LATE_CAPTURE, now, due).await?;
-        }
-        if ended && succeeded {
-            let source = format!("refund:{}", row.id);
-            attempts::post(
-                &mut tx,
-                &source,
-                "organizer_payable",
-                "provider_clearing",
-                row.amount_minor,
-                row.currency,
-                self.now(),
-            )
-            .await?;
-            refunds::mark_attempt(&mut *tx, row.attempt).await?;
-            webhooks::tell_refund(&mut *tx, row.id, now).await?;
-        }
-        tx.commit().await?;
-        metrics::counter!("stararena_refunds_total", "outcome" => if succeeded { "succeeded" } else { "failed" })
-            .increment(1);
-        Ok(())
-    }
-}
-
-/// When the next refund follows, after so many that failed.
-pub(super) fn refund_due(now: Millis, failed: i64) -> Millis {
-    now.plus(REFUND_AGAIN_MS << (failed - 1).clamp(0, REFUND_DOUBLINGS_MAX))
 }

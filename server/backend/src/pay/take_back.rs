@@ -42,7 +42,9 @@ impl Backend {
                 PayAnswer::Sold | PayAnswer::OtherAttempt => {}
             }
         }
+        self.fault("taken-back");
         attempts::set_taken_back(&self.pg, attempt.id, self.now()).await?;
+        self.fault("take-back-noted");
         Ok(true)
     }
 

@@ -5,6 +5,7 @@ use crate::catalog::{Sale, zoned};
 use crate::error::{Error, Result, not_found};
 use crate::postgres::orders::{self, OrderRow};
 use crate::postgres::{attempts, fees, lines, tickets};
+use crate::refunds::order_item;
 use domain::account::Session;
 use domain::money::fees::Bill;
 use domain::money::summary::Summary;
@@ -54,17 +55,7 @@ impl Backend {
             let mut db = self.pg.acquire().await?;
             view.charges = charges_of(&mut db, row.id, row.currency).await?;
         }
-        view.items = items
-            .into_iter()
-            .map(|item| OrderItem {
-                seat: item.seat,
-                section: item.section,
-                row: item.row,
-                label: item.label,
-                category: item.category,
-                price: Money::new(item.amount_minor, row.currency),
-            })
-            .collect();
+        view.items = items.into_iter().map(|item| order_item(item, row.currency)).collect();
         view.pay_url = open.and_then(|attempt| attempt.pay_url.clone());
         view.decline = last.filter(|_| waiting).and_then(|attempt| attempt.last_error.clone());
         view.attempts = u32::try_from(attempts.len()).unwrap_or(u32::MAX);
@@ -92,6 +83,7 @@ impl Backend {
                 label: names.label.clone(),
                 category: sale.seats.categories.get(usize::from(names.category)).cloned().unwrap_or_default(),
                 price,
+                given_back: false,
             });
         }
         Ok(view)

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::config::PspSettings;
 use crate::error::{Error, Result};
-use domain::{Currency, Millis};
+use domain::{Currency, Millis, Money};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,6 +38,14 @@ struct Payment {
 struct Refund {
     id: String,
     status: String,
+    amount: i64,
+    currency: Currency,
+    #[serde(default)]
+    payment_reference: Option<String>,
+    #[serde(default)]
+    reference: Option<String>,
+    #[serde(default)]
+    failure_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -165,7 +173,15 @@ fn refund(refund: Refund) -> ProviderRefund {
         "failed" => Some(false),
         _ => None,
     };
-    ProviderRefund { id: refund.id, succeeded }
+    let told = |text: Option<String>| text.filter(|text| !text.is_empty());
+    ProviderRefund {
+        id: refund.id,
+        succeeded,
+        amount: Some(Money::new(refund.amount, refund.currency)),
+        reference: told(refund.payment_reference),
+        key: told(refund.reference),
+        failure: told(refund.failure_reason),
+    }
 }
 
 impl PaymentProvider for SandboxProvider {

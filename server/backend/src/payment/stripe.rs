@@ -159,7 +159,7 @@ impl StripeProvider {
         let query = [("payment_intent", intent.id.as_str()), ("limit", REFUNDS_MAX)];
         let made: List<Refund> = self.client.get("/v1/refunds", &query).await?;
         if let Some(refund) = made.data.into_iter().find(|refund| refund.is_of(key)) {
-            return Ok(refund.told());
+            return refund.of(found.intent).told();
         }
         let amount = amounts::to_stripe(amount_minor, intent.currency)
             .map_err(|why| ProviderError::Refused { code: format!("amount: {why}") })?;
@@ -169,7 +169,18 @@ impl StripeProvider {
             field(format!("metadata[{REFUND_KEY}]"), key),
         ];
         let refund: Refund = self.client.post("/v1/refunds", key, &form).await?;
-        Ok(refund.told())
+        refund.of(found.intent).told()
+    }
+
+    /// A refund with its payment, which names the attempt.
+    async fn read_refund(&self, id: &str) -> Answer<ProviderRefund> {
+        let path = format!("/v1/refunds/{}", checked(id)?);
+        let refund: Refund = self.client.get(&path, &[("expand[]", "payment_intent")]).await?;
+        let intent = match &refund.payment_intent {
+            Some(Expandable::Id(id)) => Some(self.read_intent(id).await?),
+            Some(Expandable::Object(_)) | None => None,
+        };
+        refund.of(intent).told()
     }
 }
 
@@ -240,10 +251,7 @@ impl PaymentProvider for StripeProvider {
     }
 
     fn get_refund<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Answer<ProviderRefund>> {
-        Box::pin(async move {
-            let refund: Refund = self.client.get(&format!("/v1/refunds/{}", checked(id)?), &[]).await?;
-            Ok(refund.told())
-        })
+        Box::pin(self.read_refund(id))
     }
 
     fn get_dispute<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Answer<ProviderDispute>> {

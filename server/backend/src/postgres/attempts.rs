@@ -1,11 +1,11 @@
-//! Attempts to pay, whom organizations are paid through, the ledger's postings, and the quarantine.
+//! Attempts to pay, whom organizations are paid through, and the quarantine.
 
 use super::catalog::currency;
 use domain::order::AttemptStatus;
 use domain::{AttemptId, Currency, Millis, OrderId, OrganizationId, PerformanceId};
 use serde_json::Value;
 use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, PgExecutor, Row as _};
+use sqlx::{PgExecutor, Row as _};
 
 /// One attempt.
 #[derive(Clone, Debug)]
@@ -53,6 +53,33 @@ pub(crate) async fn one(db: impl PgExecutor<'_>, id: AttemptId) -> sqlx::Result<
         .as_ref()
         .map(attempt)
         .transpose()
+}
+
+/// One attempt; nobody else changes it, or what goes back of it, until this transaction ends.
+pub(crate) async fn lock(db: impl PgExecutor<'_>, id: AttemptId) -> sqlx::Result<Option<AttemptRow>> {
+    sqlx::query("select * from attempts where id = $1 for update")
+        .bind(id.0)
+        .fetch_optional(db)
+        .await?
+        .as_ref()
+        .map(attempt)
+        .transpose()
+}
+
+/// The attempt that an order was sold with, locked as by [`lock`]: each capture without a right to seats has
+/// a refund that says so.
+pub(crate) async fn lock_sale(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::Result<Option<AttemptRow>> {
+    sqlx::query(
+        "select a.* from attempts a where a.order_id = $1 and a.status in ('captured', 'refunded')
+            and not exists (select 1 from refunds r where r.attempt_id = a.id and r.cause = 'late_money')
+         order by a.number limit 1 for update of a",
+    )
+    .bind(order.0)
+    .fetch_optional(db)
+    .await?
+    .as_ref()
+    .map(attempt)
+    .transpose()
 }
 
 /// The attempts of an order, newest first.
@@ -189,31 +216,6 @@ pub(crate) async fn take_due(db: impl PgExecutor<'_>, now: Millis, most: i64) ->
     .iter()
     .map(attempt)
     .collect()
-}
-
-/// Writes one posting of two entries, once by its source.
-pub(crate) async fn post(
-    db: &mut PgConnection,
-    source: &str,
-    debit: &str,
-    credit: &str,
-    amount_minor: i64,
-    currency: Currency,
-    now: Millis,
-) -> sqlx::Result<()> {
-    sqlx::query(
-        "insert into ledger_entries (source, account, currency, amount_minor, at_ms)
-         values ($1, $2, $4, $5, $6), ($1, $3, $4, -$5, $6) on conflict (source, account) do nothing",
-    )
-    .bind(source)
-    .bind(debit)
-    .bind(credit)
-    .bind(currency.code())
-    .bind(amount_minor)
-    .bind(now.0)
-    .execute(db)
-    .await?;
-    Ok(())
 }
 
 /// Sets money aside that fits nothing we know; `false` when it was set aside before.

@@ -39,6 +39,8 @@ pub(crate) struct PerformanceRow {
     pub(crate) opens: Millis,
     pub(crate) closes: Millis,
     pub(crate) paused: bool,
+    /// It does not take place.
+    pub(crate) cancelled: bool,
     pub(crate) seat_limit: u32,
     pub(crate) hold_ttl_ms: i64,
     /// Refuses choices that leave one seat alone.
@@ -151,6 +153,7 @@ fn performance(row: &PgRow) -> sqlx::Result<PerformanceRow> {
         opens: Millis(row.try_get("opens_ms")?),
         closes: Millis(row.try_get("closes_ms")?),
         paused: row.try_get("paused")?,
+        cancelled: row.try_get::<Option<i64>, _>("cancelled_ms")?.is_some(),
         seat_limit: unsigned(row, "seat_limit")?,
         hold_ttl_ms: row.try_get("hold_ttl_ms")?,
         single_seat_rule: row.try_get("single_seat_rule")?,

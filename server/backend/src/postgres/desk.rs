@@ -108,18 +108,13 @@ pub(crate) async fn counts(db: impl PgExecutor<'_>, id: PerformanceId, since: Mi
     })
 }
 
-/// The ledger's entries of what the organizer is owed for the paid orders of a performance: captures
-/// are negative there, refunds positive.
+/// The ledger's entries of what the organizer is owed for the paid orders of a performance, whatever they come
+/// from: captures are negative there, refunds positive, from the moment at which they are reserved.
 const OWED: &str = "
-    with attempt as (
-        select a.id from orders o join attempts a on a.order_id = o.id where o.performance_id = $1 and o.paid_ms is not null),
-    owed as (
-        select l.at_ms, -l.amount_minor as minor from attempt a
-            join ledger_entries l on l.source = 'capture:' || a.id and l.account = 'organizer_payable'
-        union all
-        select l.at_ms, -l.amount_minor from attempt a join refunds r on r.attempt_id = a.id
-            join ledger_entries l on l.source in ('refund:' || r.id, 'refund-returned:' || r.id)
-                and l.account = 'organizer_payable')";
+    with owed as (
+        select l.at_ms, -l.amount_minor as minor from orders o
+            join ledger_entries l on l.order_id = o.id and l.account = 'organizer_payable'
+        where o.performance_id = $1 and o.paid_ms is not null)";
 
 /// Captured minus refunded, in all and since an instant, in minor units.
 pub(crate) async fn revenue(db: impl PgExecutor<'_>, id: PerformanceId, since: Millis) -> sqlx::Result<(i64, i64)> {
@@ -137,7 +132,8 @@ pub(crate) async fn revenue(db: impl PgExecutor<'_>, id: PerformanceId, since: M
 /// What paid orders came to, by price zone, in minor units.
 pub(crate) async fn revenue_by_zone(db: impl PgExecutor<'_>, id: PerformanceId) -> sqlx::Result<Vec<(u8, i64)>> {
     sqlx::query(
-        "select i.category, sum(i.amount_minor)::bigint as minor from orders o join order_items i on i.order_id = o.id
+        "select i.category, sum(i.amount_minor)::bigint as minor from orders o
+         join order_items i on i.order_id = o.id and i.returned_ms is null
          where o.performance_id = $1 and o.paid_ms is not null and o.status in ('paid', 'fulfilled') group by i.category",
     )
     .bind(id.0)

@@ -127,7 +127,7 @@ pub(crate) async fn published(db: impl PgExecutor<'_>, events: &[Uuid]) -> sqlx:
     sqlx::query(
         "select p.id, p.event_id, p.starts_ms, p.mode, p.registers_ms, p.opens_ms, p.closes_ms, p.paused, l.venue, l.city, l.time_zone,
                 (l.seat_count - l.gone_count)::bigint as seats,
-                (select count(*) from orders o join order_items i on i.order_id = o.id
+                (select count(*) from orders o join order_items i on i.order_id = o.id and i.returned_ms is null
                  where o.performance_id = p.id and o.status in ('paid', 'fulfilled')) as sold
          from performances p join plans l on l.id = p.plan_id
          where p.event_id = any($1) order by p.starts_ms, p.id",

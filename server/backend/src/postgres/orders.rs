@@ -56,6 +56,17 @@ pub(crate) async fn one(db: impl PgExecutor<'_>, id: OrderId) -> sqlx::Result<Op
         .transpose()
 }
 
+/// One order; nobody else changes it until this transaction ends. An attempt of it is locked before.
+pub(crate) async fn lock(db: impl PgExecutor<'_>, id: OrderId) -> sqlx::Result<Option<OrderRow>> {
+    sqlx::query("select * from orders where id = $1 for update")
+        .bind(id.0)
+        .fetch_optional(db)
+        .await?
+        .as_ref()
+        .map(order)
+        .transpose()
+}
+
 /// Applies a transition to the order as it was read: `false` when it is not like that any more.
 /// Frees the claims where the machine says so, leaves an audit row, and tells the endpoints that want to know.
 pub(crate) async fn apply(
@@ -131,6 +142,34 @@ pub(crate) async fn owns_all_seats(db: impl PgExecutor<'_>, id: OrderId) -> sqlx
     .map(|owns| owns.unwrap_or(false))
 }
 
+/// Whom an order is of, and what for: as mails need it.
+pub(crate) struct OwnerRow {
+    pub(crate) email: String,
+    pub(crate) lang: String,
+    pub(crate) artist: String,
+    pub(crate) title: String,
+}
+
+/// Whom an order is of.
+pub(crate) async fn owner(db: impl PgExecutor<'_>, id: OrderId) -> sqlx::Result<Option<OwnerRow>> {
+    let row = sqlx::query(
+        "select a.email, a.lang, e.artist, e.title from orders o join accounts a on a.id = o.account_id
+         join performances p on p.id = o.performance_id join events e on e.id = p.event_id where o.id = $1",
+    )
+    .bind(id.0)
+    .fetch_optional(db)
+    .await?;
+    row.map(|row| {
+        Ok(OwnerRow {
+            email: row.try_get("email")?,
+            lang: row.try_get("lang")?,
+            artist: row.try_get("artist")?,
+            title: row.try_get("title")?,
+        })
+    })
+    .transpose()
+}
+
 /// An order's item with the seat's names.
 pub(crate) struct ItemRow {
     pub(crate) order: OrderId,
@@ -140,12 +179,14 @@ pub(crate) struct ItemRow {
     pub(crate) label: String,
     pub(crate) category: String,
     pub(crate) amount_minor: i64,
+    /// Its seat was given back.
+    pub(crate) given_back: bool,
 }
 
-/// The items of orders, by seat.
+/// The items of orders, by seat: also those that were given back.
 pub(crate) async fn items(db: impl PgExecutor<'_>, ids: &[Uuid]) -> sqlx::Result<Vec<ItemRow>> {
     sqlx::query(
-        "select i.order_id, i.seat_no, i.amount_minor, s.section, s.row_label, s.seat_label, coalesce(z.name, c.name, '') as category
+        "select i.order_id, i.seat_no, i.amount_minor, i.returned_ms is not null as given_back, s.section, s.row_label, s.seat_label, coalesce(z.name, c.name, '') as category
          from order_items i join orders o on o.id = i.order_id join performances p on p.id = o.performance_id
          join plan_seats s on s.plan_id = p.plan_id and s.seat_no = i.seat_no
          left join performance_zones z on z.performance_id = p.id and z.zone = i.category
@@ -165,6 +206,7 @@ pub(crate) async fn items(db: impl PgExecutor<'_>, ids: &[Uuid]) -> sqlx::Result
             label: row.try_get("seat_label")?,
             category: row.try_get("category")?,
             amount_minor: row.try_get("amount_minor")?,
+            given_back: row.try_get("given_back")?,
         })
     })
     .collect()
@@ -233,8 +275,12 @@ pub(crate) async fn unreleased(
     most: i64,
 ) -> sqlx::Result<Vec<(OrderId, PerformanceId, OrderStatus)>> {
     sqlx::query(
+        // Seats that were given back one by one go first: some of them don't go on sale again.
         "select id, performance_id, status from orders
-         where status in ('closed', 'refused', 'refunded') and released_ms is null order by expires_ms limit $1",
+         where status in ('closed', 'refused', 'refunded') and released_ms is null
+            and not exists (select 1 from order_items i
+                where i.order_id = orders.id and i.returned_ms is not null and i.released_ms is null)
+         order by expires_ms limit $1",
     )
     .bind(most)
     .fetch_all(db)

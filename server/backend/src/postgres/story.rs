@@ -4,7 +4,7 @@ use super::catalog::currency;
 use super::orders::status;
 use domain::account::Role;
 use domain::order::{AttemptStatus, OrderStatus};
-use domain::{AttemptId, Currency, Millis, OrderId, OrganizationId, PerformanceId, SeatNo, TicketId};
+use domain::{AttemptId, Currency, Millis, OrderId, OrganizationId, PerformanceId, RefundId, SeatNo, TicketId};
 use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, PgExecutor, Row as _};
@@ -195,6 +195,7 @@ pub(crate) async fn webhooks(db: impl PgExecutor<'_>, attempts: &[String], most:
 
 /// Money on its way back.
 pub(crate) struct RefundRow {
+    pub(crate) id: RefundId,
     pub(crate) attempt: i32,
     pub(crate) amount_minor: i64,
     pub(crate) currency: Currency,
@@ -218,6 +219,7 @@ pub(crate) async fn refunds(db: impl PgExecutor<'_>, id: OrderId, most: i64) -> 
     .iter()
     .map(|row| {
         Ok(RefundRow {
+            id: RefundId(row.try_get("id")?),
             attempt: row.try_get("number")?,
             amount_minor: row.try_get("amount_minor")?,
             currency: currency(row, "currency")?,

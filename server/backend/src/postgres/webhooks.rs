@@ -59,7 +59,8 @@ pub(crate) async fn tell_orders(
             'currency', o.currency, 'total_minor', o.total_minor,
             'seats', coalesce((
                 select json_agg(json_build_object('seat_no', i.seat_no, 'section', s.section, 'row', s.row_label,
-                    'seat', s.seat_label, 'amount_minor', i.amount_minor) order by i.seat_no)
+                    'seat', s.seat_label, 'amount_minor', i.amount_minor,
+                    'given_back', i.returned_ms is not null) order by i.seat_no)
                 from order_items i join plan_seats s on s.plan_id = p.plan_id and s.seat_no = i.seat_no
                 where i.order_id = o.id), '[]'::json)) as data
          from orders o join performances p on p.id = o.performance_id join events e on e.id = p.event_id
@@ -91,7 +92,8 @@ pub(crate) async fn tell_refund(db: impl PgExecutor<'_>, refund: Uuid, now: Mill
     let statement = tell!(
         "select e.organization_id, json_build_object(
             'refund', r.id, 'order', o.id, 'performance', o.performance_id, 'event', p.event_id,
-            'currency', r.currency, 'amount_minor', r.amount_minor) as data
+            'currency', r.currency, 'amount_minor', r.amount_minor, 'cause', r.cause,
+            'seats', to_json(r.seats)) as data
          from refunds r join attempts a on a.id = r.attempt_id join orders o on o.id = a.order_id
          join performances p on p.id = o.performance_id join events e on e.id = p.event_id
          join listening l on l.organization_id = e.organization_id

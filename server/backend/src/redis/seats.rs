@@ -237,6 +237,19 @@ impl RedisSeats {
         self.short(&self.scripts.unsell, keys, epoch, &[&hold.simple()]).await
     }
 
+    /// Takes seats out of the hold of a paid order: back to sale, and off it.
+    pub(crate) async fn return_seats(
+        &self,
+        keys: &Keys,
+        epoch: i64,
+        hold: OrderId,
+        back: &[SeatNo],
+        off: &[SeatNo],
+    ) -> Result<ShortAnswer> {
+        let (back, off) = (domain::ids::join_seats(back), domain::ids::join_seats(off));
+        self.short(&self.scripts.return_seats, keys, epoch, &[&hold.simple(), &back, &off]).await
+    }
+
     pub(crate) async fn leave(&self, keys: &Keys, epoch: i64, account: AccountId) -> Result<ShortAnswer> {
         self.short(&self.scripts.leave, keys, epoch, &[&account.simple()]).await
     }

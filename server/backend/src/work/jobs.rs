@@ -2,7 +2,7 @@
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
-use crate::postgres::{attempts, inbox, log, orders, outbox, quarantine, refunds};
+use crate::postgres::{attempts, inbox, log, orders, outbox, quarantine, refunds, returns};
 use crate::redis::ShortAnswer;
 use domain::order::OrderStatus;
 use domain::{OrderId, PerformanceId};
@@ -38,6 +38,8 @@ pub(super) fn spawn_all(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, stop: &
     job!("overdue", query, overdue_step);
     job!("refund", query, refund_step);
     job!("quarantine", query, quarantine_step);
+    job!("cancelled", query, cancelled_step);
+    job!("return", release, return_step);
     job!("kept seats", query, kept_step);
     job!("transfers", query, transfers_step);
     job!("gauges", query, gauges_step);
@@ -83,6 +85,7 @@ async fn inbox_step(backend: &Arc<Backend>) -> Result<bool> {
     futures::stream::iter(due)
         .for_each_concurrent(PROVIDER_CALLS_MAX, |row| async move {
             let outcome = backend.apply_event(&row).await;
+            backend.fault("event-applied");
             let noted = match &outcome {
                 Ok(()) => inbox::applied(&backend.pg, &row.provider, &row.event, backend.now()).await,
                 Err(error) => inbox::failed(&backend.pg, &row.provider, &row.event, &error.to_string()).await,
@@ -144,7 +147,14 @@ async fn confirm_step(backend: &Arc<Backend>) -> Result<bool> {
 /// Whether the seats of a paid order are sold in Redis now.
 async fn confirm_one(backend: &Arc<Backend>, order: OrderId, performance: PerformanceId) -> Result<bool> {
     let sale = backend.sale(performance).await?;
-    match backend.seats.confirm(&sale.keys, sale.row.epoch, order).await? {
+    backend.fault("before-confirm");
+    let answer = backend.seats.confirm(&sale.keys, sale.row.epoch, order).await?;
+    backend.fault("after-confirm");
+    if matches!(answer, ShortAnswer::No(..)) && !returns::owns_any(&backend.pg, order).await? {
+        // All of its seats were given back before they were marked.
+        return Ok(true);
+    }
+    match answer {
         ShortAnswer::Done | ShortAnswer::Again => Ok(true),
         ShortAnswer::Rebuilding => Ok(false),
         ShortAnswer::No(word, _) => {
@@ -193,6 +203,20 @@ async fn release_one(
         ShortAnswer::No(word, _) if word == "missing" => Ok(true),
         ShortAnswer::No(word, _) => Err(Error::Broken(format!("order {order} is over, but its hold is {word}"))),
     }
+}
+
+/// Seats that were given back, of which Redis does not know yet.
+async fn return_step(backend: &Arc<Backend>) -> Result<bool> {
+    let due = returns::due(&backend.pg, ROWS_MAX).await?;
+    let (mut any, mut away) = (false, Away::default());
+    for (order, performance) in &due {
+        if away.waits(*performance) {
+            continue;
+        }
+        let outcome = backend.return_seats(*order, *performance).await;
+        any |= away.skip(*performance, outcome)? == Some(true);
+    }
+    away.or(any)
 }
 
 /// Attempts whose end Redis was not told, because whoever ended them was interrupted.
@@ -298,6 +322,11 @@ async fn quarantine_step(backend: &Arc<Backend>) -> Result<bool> {
         })
         .await;
     Ok(any)
+}
+
+/// Orders of cancelled performances.
+async fn cancelled_step(backend: &Arc<Backend>) -> Result<bool> {
+    backend.refund_cancelled().await
 }
 
 /// Kept seats whose time has come, and accessible ones that nobody else can be waiting for.

@@ -11,7 +11,7 @@ use crate::catalog::Sale;
 use crate::error::{Error, Result};
 use crate::postgres::orders::OwningRow;
 use crate::postgres::repairs::{self, RepairRow};
-use crate::postgres::{allocations, catalog, log, orders};
+use crate::postgres::{allocations, catalog, log, orders, returns};
 use crate::redis::{HoldRead, SeatMend, ShortAnswer, Stretch};
 use crate::work::guardian::{is_sold, record_of, seat_bytes};
 use domain::hold::{SeatByte, SeatState};
@@ -156,6 +156,11 @@ impl Backend {
         // One snapshot of Postgres: rows that were read apart would differ by themselves.
         let mut tx = self.pg.begin().await?;
         sqlx::query("set transaction isolation level repeatable read, read only").execute(&mut *tx).await?;
+        // Seats that are given back are on their way: until Redis knows, the stores differ rightly.
+        if returns::under_way(&mut *tx, id).await? {
+            tx.rollback().await?;
+            return Ok(None);
+        }
         let owning = orders::owning_in(&mut *tx, id, Some(bounds)).await?;
         let blocked = catalog::blocked(&mut *tx, id).await?;
         let kept = allocations::kept(&mut *tx, id).await?;
@@ -227,9 +232,17 @@ impl Backend {
         let (keys, epoch) = (&sale.keys, sale.row.epoch);
         let done = |answer: ShortAnswer, kind| (answer == ShortAnswer::Done).then_some(kind);
         match (one.found.1, one.wanted.1) {
-            // Postgres knows no such order, or one that is over: the whole hold goes.
+            // Postgres knows no such order, or one that is over: the whole hold goes. Of one that stands, the seat.
             (Some(stray), None) => {
-                let answer = if SeatByte(one.found.0).state() == SeatState::Sold {
+                let answer = if returns::owns_any(&self.pg, stray).await? {
+                    // The rest of the hold is an order's: this seat alone goes.
+                    let seat = [SeatNo(one.seat)];
+                    let (back, off) = match SeatByte(one.wanted.0).state() {
+                        SeatState::Blocked => (&seat[..0], &seat[..]),
+                        _ => (&seat[..], &seat[..0]),
+                    };
+                    self.seats.return_seats(keys, epoch, stray, back, off).await?
+                } else if SeatByte(one.found.0).state() == SeatState::Sold {
                     self.seats.unsell(keys, epoch, stray).await?
                 } else {
                     self.seats.finish(keys, epoch, stray).await?
@@ -283,7 +296,7 @@ impl Backend {
     /// Accounts that hold something else than their orders say: what was found, and what is wanted.
     async fn count_differences(&self, sale: &Sale) -> Result<Option<HashMap<String, (String, String)>>> {
         let (at, found) = self.seats.counts(&sale.keys).await?;
-        if !self.is_written(sale, at).await? {
+        if !self.is_written(sale, at).await? || returns::under_way(&self.pg, sale.id()).await? {
             return Ok(None);
         }
         let mut wanted: HashMap<String, (usize, String)> = HashMap::new();

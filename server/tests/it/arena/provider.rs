@@ -148,6 +148,16 @@ impl Provider {
         answer.json().await.unwrap()
     }
 
+    /// Gives money of an attempt back at the provider, as its staff could; its id there.
+    pub(crate) async fn give_back(&self, started: &PayStarted, amount_minor: i64) -> String {
+        let payment = self.payments(started).await[0]["id"].as_str().unwrap().to_owned();
+        let request = self.client.post(format!("{}/v1/refunds", self.url)).bearer_auth(API_KEY);
+        let request = request.header("Idempotency-Key", format!("staff:refund:{payment}:{amount_minor}"));
+        let answer = request.json(&json!({ "payment": payment, "amount": amount_minor })).send().await.unwrap();
+        assert!(answer.status().is_success(), "{}", answer.status());
+        answer.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned()
+    }
+
     async fn order(&self, started: &PayStarted, verb: &str) {
         let id = self.payments(started).await[0]["id"].as_str().unwrap().to_owned();
         let request = self.client.post(format!("{}/v1/payments/{id}/{verb}", self.url)).bearer_auth(API_KEY);

@@ -3,7 +3,7 @@
 
 use super::amounts;
 use crate::payment::{DisputeState, ProviderDispute, ProviderError, ProviderPayment, ProviderRefund, ProviderState};
-use domain::{Currency, Millis};
+use domain::{Currency, Millis, Money};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -72,7 +72,12 @@ pub(super) enum Expandable<T> {
 pub(super) struct Refund {
     id: String,
     status: Option<String>,
+    amount: Option<i64>,
+    currency: Option<Currency>,
+    failure_reason: Option<String>,
     metadata: Option<HashMap<String, Value>>,
+    /// Its payment; with it our name for the attempt.
+    pub(super) payment_intent: Option<Expandable<Intent>>,
 }
 
 /// Objects of one kind.
@@ -129,6 +134,11 @@ impl Intent {
             Some(account) => format!("{} for {account}", mode(self.livemode)),
             None => mode(self.livemode).to_owned(),
         }
+    }
+
+    /// Our name for it: the attempt's id; none where it is not ours.
+    fn reference(&self) -> Option<String> {
+        text(&self.metadata, REFERENCE)
     }
 
     fn last_error(&self) -> Option<String> {
@@ -197,14 +207,40 @@ impl Refund {
         text(&self.metadata, REFUND_KEY).as_deref() == Some(key)
     }
 
+    /// The refund with its payment, where that is known.
+    pub(super) fn of(self, intent: Option<Intent>) -> Self {
+        match intent {
+            Some(intent) => Self { payment_intent: Some(Expandable::Object(Box::new(intent))), ..self },
+            None => self,
+        }
+    }
+
     /// What became of it. A refund that waits for the bank, or for somebody's action, has not ended.
-    pub(super) fn told(self) -> ProviderRefund {
+    ///
+    /// # Errors
+    /// When the amount can't be read in minor units.
+    pub(super) fn told(self) -> Result<ProviderRefund, ProviderError> {
         let succeeded = match self.status.as_deref() {
             Some("succeeded") => Some(true),
             Some("failed" | "canceled") => Some(false),
             _ => None,
         };
-        ProviderRefund { id: self.id, succeeded }
+        let amount = match (self.amount, self.currency) {
+            (Some(amount), Some(currency)) => Some(Money::new(minor(amount, currency)?, currency)),
+            _ => None,
+        };
+        let reference = match &self.payment_intent {
+            Some(Expandable::Object(intent)) => intent.reference(),
+            Some(Expandable::Id(_)) | None => None,
+        };
+        Ok(ProviderRefund {
+            key: text(&self.metadata, REFUND_KEY),
+            id: self.id,
+            succeeded,
+            amount,
+            reference,
+            failure: self.failure_reason,
+        })
     }
 }
 
@@ -218,7 +254,7 @@ impl Dispute {
             other => return Err(ProviderError::unreadable(format!("unknown status `{other}` of a dispute"))),
         };
         let reference = match &self.payment_intent {
-            Some(Expandable::Object(intent)) => text(&intent.metadata, REFERENCE),
+            Some(Expandable::Object(intent)) => intent.reference(),
             Some(Expandable::Id(_)) | None => None,
         };
         Ok(ProviderDispute {

@@ -9,6 +9,14 @@ pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) ->
         "organization.create" => td_string!(lang, organizer.did_organization_create),
         "organization.details" => td_string!(lang, organizer.did_organization_details),
         "organization.provider" => td_string!(lang, organizer.did_organization_provider),
+        "organization.approval" => td_string!(lang, organizer.did_organization_approval),
+        "performance.cancel" => td_string!(lang, organizer.did_performance_cancel),
+        "performance.retry" => td_string!(lang, organizer.did_performance_retry),
+        "performance.terms" => td_string!(lang, organizer.did_performance_terms),
+        "refund.ask" => td_string!(lang, organizer.did_refund_ask),
+        "refund.approve" => td_string!(lang, organizer.did_refund_approve),
+        "refund.reject" => td_string!(lang, organizer.did_refund_reject),
+        "refund.retry" => td_string!(lang, organizer.did_refund_retry),
         "member.invite" => td_string!(lang, organizer.did_member_invite),
         "member.revoke" => td_string!(lang, organizer.did_member_revoke),
         "member.join" => td_string!(lang, organizer.did_member_join),
@@ -104,6 +112,7 @@ mod tests {
             "sale",
             "dispute",
             "quarantine",
+            "refund",
         ];
         let word = |text: &&str| {
             text.split_once('.').is_some_and(|(noun, verb)| {
@@ -120,6 +129,7 @@ mod tests {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut recorded = std::collections::BTreeSet::new();
         literals(&root.join("../server/backend/src/organizer"), &mut recorded);
+        literals(&root.join("../server/backend/src/refunds"), &mut recorded);
         literals(&root.join("domain/src/organizer/desk.rs"), &mut recorded);
         assert!(recorded.len() > 20 && recorded.contains("sale.open"), "the sources were read: {recorded:?}");
         for lang in [Locale::en, Locale::zh] {

@@ -143,7 +143,10 @@ fn a_refund_has_ended_only_when_stripe_says_so() {
         });
         let refund: Refund = serde_json::from_value(answer).unwrap();
         assert!(refund.is_of("refund:1") && !refund.is_of("refund:2"));
-        assert_eq!(refund.told(), ProviderRefund { id: "re_1".to_owned(), succeeded });
+        let told = refund.told().unwrap();
+        assert_eq!((told.id.as_str(), told.succeeded, told.key.as_deref()), ("re_1", succeeded, Some("refund:1")));
+        assert_eq!(told.amount, Some(domain::Money::new(1_000, "EUR".parse().unwrap())));
+        assert_eq!(told.reference, None, "a payment that is not told with it names nothing");
     }
     let by_hand: List<Refund> =
         serde_json::from_value(json!({ "object": "list", "data": [{ "id": "re_2", "status": "succeeded" }] })).unwrap();

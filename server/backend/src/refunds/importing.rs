@@ -1,0 +1,212 @@
+//! Refunds that the provider made on its own: by hand on its pages, or told by its settlement.
+
+use crate::backend::Backend;
+use crate::error::{Error, Result};
+use crate::payment::ProviderRefund;
+use crate::postgres::attempts::{self, AttemptRow};
+use crate::postgres::ledger;
+use crate::postgres::refunds::{self as rows, RefundRow};
+use crate::refunds::NewRefund;
+use crate::refunds::asking::refundable;
+use domain::money::fees::{Amounts, LineKind};
+use domain::money::split::split;
+use domain::order::AttemptStatus;
+use domain::refund::import::seats_of;
+use domain::refund::policy::{OrderLine, Part, RefundableOrder};
+use domain::refund::{Approval, Cause, RefundStatus};
+use domain::{Millis, Money, RefundId, SeatNo};
+use std::sync::Arc;
+
+/// What is noted beside such a refund.
+const NOTE: &str = "made at the provider";
+
+impl Backend {
+    /// Records a refund that the provider made on its own: posts it, and returns seats only where the amount
+    /// leaves one reading. Idempotent by attempt and the provider's id; `false` when it was known, is one of
+    /// ours, or came to nothing.
+    ///
+    /// # Errors
+    /// Outages, and a payment whose capture is not known here yet: whoever calls, calls again.
+    pub(crate) async fn import_refund(
+        self: &Arc<Self>,
+        attempt: &AttemptRow,
+        provider_ref: &str,
+        amount: Money,
+        at: Millis,
+    ) -> Result<bool> {
+        if rows::by_reference(&self.pg, &attempt.provider, provider_ref).await?.is_some() {
+            return Ok(false);
+        }
+        let told = self.provider_named(&attempt.provider)?.get_refund(provider_ref).await?;
+        self.import_told(attempt, &told, amount, at).await
+    }
+
+    /// [`Self::import_refund`] of a refund that was read.
+    pub(crate) async fn import_told(
+        self: &Arc<Self>,
+        attempt: &AttemptRow,
+        told: &ProviderRefund,
+        amount: Money,
+        at: Millis,
+    ) -> Result<bool> {
+        if let Some(own) = self.own_refund(told).await? {
+            // Ours: the provider's word was quicker than our own note of its answer.
+            self.refund_told(&own, told).await?;
+            return Ok(false);
+        }
+        if told.succeeded == Some(false) {
+            return Ok(false);
+        }
+        let amount = told.amount.unwrap_or(amount);
+        if amount.minor <= 0 || amount.currency != attempt.currency {
+            return Err(Error::Broken(format!("refund {} of attempt {} comes to {amount}", told.id, attempt.id)));
+        }
+        if attempt.status.is_open() {
+            self.settle(attempt).await?;
+        }
+        self.fault("before-import");
+        let imported = self.take_in(attempt, told, amount, at).await?;
+        if imported {
+            self.wake_refunds();
+            metrics::counter!("stararena_refunds_imported_total").increment(1);
+            tracing::warn!(attempt = %attempt.id, refund = told.id, %amount, "a refund was made at the provider and was taken in");
+        }
+        Ok(imported)
+    }
+
+    /// The refund of ours that the provider's object names by its key; none where it is nobody's, or ended here
+    /// as failed: then money went that nobody counts on.
+    async fn own_refund(&self, told: &ProviderRefund) -> Result<Option<RefundRow>> {
+        let key = told.key.as_deref().and_then(|key| key.strip_prefix("refund:"));
+        let Some(id) = key.and_then(|id| id.parse::<RefundId>().ok()) else { return Ok(None) };
+        let found = rows::one(&self.pg, id).await?;
+        Ok(found.filter(|row| !matches!(row.status, RefundStatus::Failed | RefundStatus::Rejected)))
+    }
+
+    async fn take_in(
+        self: &Arc<Self>,
+        attempt: &AttemptRow,
+        told: &ProviderRefund,
+        amount: Money,
+        at: Millis,
+    ) -> Result<bool> {
+        let mut tx = self.pg.begin().await?;
+        let Some(attempt) = attempts::lock(&mut *tx, attempt.id).await? else { return Ok(false) };
+        if rows::by_reference(&mut *tx, &attempt.provider, &told.id).await?.is_some() {
+            return Ok(false);
+        }
+        if !matches!(attempt.status, AttemptStatus::Captured | AttemptStatus::Refunded) {
+            return Err(Error::Broken(format!("the capture of attempt {} is not known yet", attempt.id)));
+        }
+        let (mut parts, mut seats) = (Vec::new(), Vec::new());
+        if !ledger::is_late(&mut *tx, attempt.id).await?
+            && let Some((order, sold)) = refundable(&mut tx, attempt.order).await?
+            && sold.id == attempt.id
+        {
+            seats = seats_of(&order, amount.minor).unwrap_or_default();
+            parts = parts_of(&order, &seats, amount.minor)
+                .ok_or_else(|| Error::Broken(format!("the lines of order {} do not add up", attempt.order)))?;
+        }
+        let new = NewRefund {
+            order: attempt.order,
+            attempt: attempt.id,
+            amount,
+            cause: Cause::Goodwill,
+            parts: &parts,
+            seats: &seats,
+            asked_by: None,
+            approval: Approval::Automatic,
+            note: NOTE,
+            due: at,
+        };
+        // The money went whatever is left by our own count.
+        let id = self.write_refund(&mut tx, &new).await?;
+        let Some(row) = rows::one(&mut *tx, id).await? else { return Ok(false) };
+        self.apply_refund(&mut tx, row, told).await?;
+        tx.commit().await?;
+        self.fault("imported");
+        Ok(true)
+    }
+}
+
+/// An amount as parts of lines: of the lines of the seats that it was for, or of all that are left. What is more
+/// than the lines have is in no part.
+fn parts_of(order: &RefundableOrder, seats: &[SeatNo], minor: i64) -> Option<Vec<Part>> {
+    let of_seats = |line: &OrderLine| line.line.seat.is_some_and(|seat| seats.contains(&seat));
+    let tickets: i64 = order
+        .lines
+        .iter()
+        .filter(|line| of_seats(line) && line.line.kind == LineKind::Ticket)
+        .map(OrderLine::left_minor)
+        .sum();
+    let all: i64 = order.lines.iter().map(OrderLine::left_minor).sum();
+    let counts = |line: &OrderLine| {
+        if seats.is_empty() || minor >= all {
+            true
+        } else if minor == tickets {
+            of_seats(line) && line.line.kind == LineKind::Ticket
+        } else {
+            of_seats(line)
+        }
+    };
+    let weight = |line: &OrderLine| if counts(line) { u64::try_from(line.left_minor()).unwrap_or(0) } else { 0 };
+    let weights: Vec<u64> = order.lines.iter().map(weight).collect();
+    let sum = weights.iter().try_fold(0_u64, |sum, weight| sum.checked_add(*weight))?;
+    if sum == 0 {
+        return Some(Vec::new());
+    }
+    let shares = split(minor.min(i64::try_from(sum).ok()?), &weights)?;
+    let mut parts = Vec::new();
+    for (line, minor) in order.lines.iter().zip(shares).filter(|(_, minor)| *minor > 0) {
+        let amounts: Amounts = line.line.amounts.part(line.returned_minor, minor)?;
+        parts.push(Part { kind: line.line.kind, seat: line.line.seat, amounts });
+    }
+    Some(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::OrderId;
+    use domain::money::fees::Line;
+    use domain::refund::RefundBalance;
+
+    fn order() -> RefundableOrder {
+        let line = |kind, seat: Option<u32>, gross_minor| OrderLine {
+            line: Line {
+                kind,
+                seat: seat.map(SeatNo),
+                amounts: Amounts { net_minor: gross_minor, tax_minor: 0, gross_minor },
+            },
+            returned_minor: 0,
+            given_back: false,
+        };
+        RefundableOrder {
+            order: OrderId(uuid::Uuid::nil()),
+            currency: "EUR".parse().unwrap(),
+            lines: vec![
+                line(LineKind::Ticket, Some(1), 50),
+                line(LineKind::ServiceFee, Some(1), 5),
+                line(LineKind::Ticket, Some(2), 70),
+                line(LineKind::OrderFee, None, 3),
+            ],
+            balance: RefundBalance::default(),
+        }
+    }
+
+    fn told(seats: &[u32], minor: i64) -> Vec<(LineKind, i64)> {
+        let seats: Vec<SeatNo> = seats.iter().copied().map(SeatNo).collect();
+        let parts = parts_of(&order(), &seats, minor).unwrap();
+        parts.into_iter().map(|part| (part.kind, part.amounts.gross_minor)).collect()
+    }
+
+    #[test]
+    fn an_amount_is_that_of_its_seats_or_of_all_lines() {
+        use LineKind::{OrderFee, ServiceFee, Ticket};
+        assert_eq!(told(&[1], 50), [(Ticket, 50)]);
+        assert_eq!(told(&[1], 55), [(Ticket, 50), (ServiceFee, 5)]);
+        assert_eq!(told(&[1, 2], 128), [(Ticket, 50), (ServiceFee, 5), (Ticket, 70), (OrderFee, 3)]);
+        assert_eq!(told(&[], 64).iter().map(|(_, minor)| minor).sum::<i64>(), 64);
+        assert_eq!(told(&[], 500).iter().map(|(_, minor)| minor).sum::<i64>(), 128, "no line gives more than it has");
+    }
+}
