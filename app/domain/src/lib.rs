@@ -28,7 +28,7 @@ pub mod token;
 pub mod venue;
 
 pub use ids::{
-    AccountId, AllocationCodeId, AllocationId, AttemptId, DisputeId, EventId, ImportId, OrderId, OrganizationId,
+    AccountId, AllocationCodeId, AllocationId, AttemptId, DifferenceId, DisputeId, EventId, ImportId, OrderId, OrganizationId,
     PerformanceId, PlanId, RefundId, SeatNo, SessionId, TicketId,
 };
 pub use money::{Currency, Money};

@@ -4,6 +4,7 @@ pub mod allocations;
 pub mod desk;
 pub mod draft;
 pub mod members;
+pub mod money;
 pub mod plans;
 pub mod pricing;
 pub mod replanning;
