@@ -1,5 +1,6 @@
 //! The web server: routes, the edge around them, and an accept loop with bounds of its own.
 
+mod downloads;
 mod edge;
 mod errors;
 mod hot;
@@ -78,6 +79,7 @@ pub fn router(state: State) -> Router {
         .route("/maps/{name}", get(maps::file))
         .route("/ws/performances/{id}", get(socket::upgrade))
         .merge(uploads::routes())
+        .merge(downloads::routes())
         .leptos_routes_with_context(&state, generate_route_list(App), context.clone(), {
             let options = options.clone();
             move || shell(options.clone())

@@ -28,6 +28,7 @@ mod pulse;
 mod queue;
 mod redis;
 mod seeding;
+mod settlement;
 #[cfg(test)]
 mod simulation;
 mod tickets;
@@ -54,6 +55,7 @@ pub use payment::{
 };
 pub use queue::ArrivalList;
 pub use seeding::{Demo, FanLogin};
+pub use settlement::{DayMatched, MatchState, OpenDifference, day_text, read_day};
 pub use webhooks::{
     EndpointId, EndpointStatus, NewEndpoint, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent,
 };

@@ -10,6 +10,7 @@ mod events;
 mod imports;
 mod making;
 mod members;
+mod money;
 mod pictures;
 mod pricing;
 mod publishing;

@@ -10,6 +10,7 @@ mod drawing;
 pub(crate) mod guardian;
 mod jobs;
 mod leader;
+mod money_sweep;
 mod outbox;
 mod reconciler;
 pub(crate) mod sweeper;
@@ -42,6 +43,7 @@ impl Workers {
         tasks.spawn(leader::lead(Arc::clone(backend), stop.clone()));
         jobs::spawn_all(&mut tasks, backend, &stop);
         outbox::spawn_all(&mut tasks, backend, &stop);
+        money_sweep::spawn_all(&mut tasks, backend, &stop);
         Self { tasks, stop }
     }
 

@@ -96,7 +96,7 @@ impl Backend {
 
     /// Refunds are followed by their own schedule; an event makes it quicker, and is the only sign of a refund
     /// that fails after it succeeded, which providers document. Of refunds that are not ours nothing is known.
-    async fn refund_moved(self: &Arc<Self>, provider: &dyn PaymentProvider, id: &str) -> Result<()> {
+    pub(crate) async fn refund_moved(self: &Arc<Self>, provider: &dyn PaymentProvider, id: &str) -> Result<()> {
         let Some((row, status)) = refunds::by_reference(&self.pg, provider.name(), id).await? else { return Ok(()) };
         match status.as_str() {
             "requested" | "submitted" => self.settle_refund(&row).await,

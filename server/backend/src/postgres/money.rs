@@ -175,7 +175,7 @@ pub(crate) async fn matched(
     .await?
     .iter()
     .map(|row| {
-        let minor = |column| row.try_get::<Option<i64>, _>(column);
+        let minor = |column: &str| row.try_get::<Option<i64>, _>(column);
         let sums = (minor("gross_minor")?, minor("fee_minor")?, minor("net_minor")?);
         Ok(MatchRow {
             at: Millis(row.try_get("at_ms")?),
