@@ -92,6 +92,8 @@ fn Pages() -> impl IntoView {
                 <Route path=path!("/organizer/imports/:id") view=organizer::ImportPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/orders") view=organizer::OrdersPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/orders/:id") view=organizer::OrderPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/money") view=organizer::MoneyPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/money/reconciliation") view=organizer::ReconciliationPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/members") view=organizer::MembersPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/audit") view=organizer::AuditPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/join") view=organizer::JoinPage ssr=SsrMode::Async/>

@@ -5,12 +5,16 @@
 mod desk;
 mod frame;
 mod members;
+mod money;
 mod plans;
+mod reconciliation;
 mod sales;
 mod search;
 
 pub use desk::DeskPage;
 pub use members::{AuditPage, JoinPage, MembersPage};
+pub use money::MoneyPage;
 pub use plans::{ImportPage, PlanPage, PlansPage};
+pub use reconciliation::ReconciliationPage;
 pub use sales::{AllocationsPage, DraftPage, EventPage, EventsPage, PricesPage, ReplanPage};
 pub use search::{OrderPage, OrdersPage};

@@ -12,7 +12,6 @@ use crate::backend::Backend;
 use crate::error::{Error, Result, not_found, refuse};
 use crate::postgres::differences::DifferenceRow;
 use crate::postgres::{detached, differences, settlement as rows, settlement_days as days};
-use domain::organizer::money::DifferenceStatus;
 use domain::settlement::compare::compare;
 use domain::settlement::schedule::{DAY_MS, EDGE_MS, day_of, first_run, missing_days, next_run};
 use domain::settlement::{Owner, ProviderLine};
@@ -240,7 +239,8 @@ impl Backend {
     /// # Errors
     /// Outages only.
     pub async fn match_state(&self) -> Result<MatchState> {
-        let mut state = MatchState { late_days: days::overdue(&self.pg, self.late_before()).await?, ..MatchState::default() };
+        let mut state =
+            MatchState { late_days: days::overdue(&self.pg, self.late_before()).await?, ..MatchState::default() };
         for (owner, count) in differences::open_by_owner(&self.pg).await? {
             match owner {
                 Owner::Worker => state.in_hand += count,
@@ -248,7 +248,7 @@ impl Backend {
             }
         }
         let open = differences::all_open(&self.pg, true, LISTED_MAX).await?;
-        let theirs = open.into_iter().filter(|row| row.status == DifferenceStatus::Open && row.owner != Owner::Worker);
+        let theirs = open.into_iter().filter(|row| row.owner != Owner::Worker);
         state.on_no_page = theirs.map(OpenDifference::from).collect();
         Ok(state)
     }

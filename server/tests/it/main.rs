@@ -44,6 +44,7 @@ mod pricing;
 mod production;
 mod purchase;
 mod queue;
+mod reconciliation;
 mod replan;
 mod replan_page;
 mod roles;

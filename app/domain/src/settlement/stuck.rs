@@ -28,8 +28,7 @@ pub enum StuckKind {
 
 impl StuckKind {
     /// Every kind.
-    pub const ALL: &[Self] =
-        &[Self::Attempt, Self::Issue, Self::Refund, Self::Inbox, Self::Outbox, Self::Quarantine];
+    pub const ALL: &[Self] = &[Self::Attempt, Self::Issue, Self::Refund, Self::Inbox, Self::Outbox, Self::Quarantine];
 
     /// The text form, as in metrics.
     #[must_use]

@@ -74,7 +74,18 @@ impl Backend {
         let entries = rows::entries(&self.pg, id, since, only, ROWS_ASKED).await?;
         let mut csv = Table::new(
             entries.len(),
-            &["at", "source", "account", "currency", "amount_minor", "amount", "order", "performance", "event", "artist"],
+            &[
+                "at",
+                "source",
+                "account",
+                "currency",
+                "amount_minor",
+                "amount",
+                "order",
+                "performance",
+                "event",
+                "artist",
+            ],
         )?;
         for entry in entries {
             csv.row(&[
@@ -98,8 +109,20 @@ impl Backend {
         let mut csv = Table::new(
             lines.len(),
             &[
-                "at", "provider", "movement", "subject", "payment", "reference", "currency", "gross_minor", "fee_minor",
-                "net_minor", "order", "difference", "status", "note",
+                "at",
+                "provider",
+                "movement",
+                "subject",
+                "payment",
+                "reference",
+                "currency",
+                "gross_minor",
+                "fee_minor",
+                "net_minor",
+                "order",
+                "difference",
+                "status",
+                "note",
             ],
         )?;
         for line in lines {
@@ -142,7 +165,9 @@ impl Table {
         if rows > ROWS_MAX {
             return refuse(
                 Code::TooLarge,
-                format!("period: the table would have more than {ROWS_MAX} rows; choose a shorter one, or one performance"),
+                format!(
+                    "period: the table would have more than {ROWS_MAX} rows; choose a shorter one, or one performance"
+                ),
             );
         }
         let writer = csv::WriterBuilder::new().terminator(csv::Terminator::CRLF).from_writer(Vec::new());
@@ -178,7 +203,8 @@ mod tests {
         let text = table.text().unwrap();
         assert!(text.starts_with("name,note\r\n\"a,b\",\r\n\"say \"\"yes\"\"\",\r\n"), "{text}");
         assert!(text.contains("\r\n'=1+1,\r\n"), "{text}");
-        let rows: Vec<csv::StringRecord> = csv::Reader::from_reader(text.as_bytes()).records().map(Result::unwrap).collect();
+        let rows: Vec<csv::StringRecord> =
+            csv::Reader::from_reader(text.as_bytes()).records().map(Result::unwrap).collect();
         assert_eq!(rows.len(), 4);
         assert_eq!(&rows[2][0], "two\r\nlines");
     }

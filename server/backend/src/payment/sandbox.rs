@@ -133,8 +133,7 @@ async fn answered(request: reqwest::RequestBuilder) -> std::result::Result<Bytes
     if status.is_server_error() || status.as_u16() == 429 {
         return Err(ProviderError::unreadable(format!("the provider answered {status}")));
     }
-    let code =
-        serde_json::from_slice::<Value>(&body).ok().and_then(|v| v["error"]["code"].as_str().map(str::to_owned));
+    let code = serde_json::from_slice::<Value>(&body).ok().and_then(|v| v["error"]["code"].as_str().map(str::to_owned));
     Err(ProviderError::Refused { code: code.unwrap_or_else(|| status.as_u16().to_string()) })
 }
 

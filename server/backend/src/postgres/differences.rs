@@ -74,18 +74,20 @@ pub(crate) async fn found(
     now: Millis,
 ) -> sqlx::Result<()> {
     let column = |of: fn(&Difference) -> &str| found.iter().map(|one| of(one).to_owned()).collect::<Vec<_>>();
-    let evidence: Vec<Value> =
-        found.iter().map(|one| json!({ "ours": one.ours, "theirs": one.theirs })).collect();
+    let evidence: Vec<Value> = found.iter().map(|one| json!({ "ours": one.ours, "theirs": one.theirs })).collect();
     let orders: Vec<Option<Uuid>> = found.iter().map(|one| Some(one.ours.as_ref()?.order()?.0)).collect();
     let attempts: Vec<Option<Uuid>> = found.iter().map(|one| Some(one.ours.as_ref()?.attempt()?.0)).collect();
+    // What only the provider shows is the order's that its line is known to be of.
+    let lines: Vec<Option<String>> = found.iter().map(|one| Some(one.theirs.first()?.key())).collect();
     sqlx::query(
         "insert into differences (id, provider, key, kind, owner, repair, evidence, day_ms, first_seen_ms, last_seen_ms,
             order_id, organization_id)
          select f.id, $1, f.key, f.kind, f.owner, f.repair, f.evidence, $2, $3, $3, o.id, e.organization_id
-         from unnest($4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::jsonb[], $10::uuid[], $11::uuid[])
-            as f (id, key, kind, owner, repair, evidence, order_id, attempt_id)
+         from unnest($4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::jsonb[], $10::uuid[], $11::uuid[],
+            $12::text[]) as f (id, key, kind, owner, repair, evidence, order_id, attempt_id, line)
          left join attempts a on a.id = f.attempt_id
-         left join orders o on o.id = coalesce(f.order_id, a.order_id)
+         left join settlement_lines s on s.provider = $1 and s.key = f.line and s.copy = 0
+         left join orders o on o.id = coalesce(f.order_id, a.order_id, s.order_id)
          left join performances p on p.id = o.performance_id left join events e on e.id = p.event_id
          on conflict (provider, key) do update set
             last_seen_ms = excluded.last_seen_ms, evidence = excluded.evidence,
@@ -110,6 +112,7 @@ pub(crate) async fn found(
     .bind(evidence)
     .bind(orders)
     .bind(attempts)
+    .bind(lines)
     .execute(db)
     .await?;
     Ok(())
@@ -171,8 +174,7 @@ pub(crate) async fn tried(
     error: Option<&str>,
     to: Option<Owner>,
 ) -> sqlx::Result<bool> {
-    let error: Option<String> =
-        error.map(|text| text.chars().filter(|c| *c != '\0').take(ERROR_MAX_CHARS).collect());
+    let error: Option<String> = error.map(|text| text.chars().filter(|c| *c != '\0').take(ERROR_MAX_CHARS).collect());
     let done = sqlx::query(
         "update differences set tries = tries + 1, error = $2, owner = coalesce($3, owner),
             repair = case when $3 is null then repair else 'ask_staff' end

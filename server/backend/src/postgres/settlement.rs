@@ -82,12 +82,7 @@ async fn keep_some(
 }
 
 /// Notes the orders of lines of an interval, where they are known by now.
-pub(crate) async fn name_orders(
-    db: impl PgExecutor<'_>,
-    provider: &str,
-    from: Millis,
-    to: Millis,
-) -> sqlx::Result<()> {
+pub(crate) async fn name_orders(db: impl PgExecutor<'_>, provider: &str, from: Millis, to: Millis) -> sqlx::Result<()> {
     sqlx::query(
         "update settlement_lines s set order_id = a.order_id from attempts a
          where s.provider = $1 and s.at_ms >= $2 and s.at_ms < $3 and s.order_id is null
@@ -184,12 +179,7 @@ async fn lines_of(
 
 /// Orders that were paid or changed on a day, of those whose money is at this provider: that of the attempt
 /// which was captured, else of the last one.
-async fn orders_of_day(
-    db: impl PgExecutor<'_>,
-    provider: &str,
-    from: Millis,
-    to: Millis,
-) -> sqlx::Result<Vec<Uuid>> {
+async fn orders_of_day(db: impl PgExecutor<'_>, provider: &str, from: Millis, to: Millis) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar(
         "select d.id from (
             select id from orders where paid_ms >= $2 and paid_ms < $3

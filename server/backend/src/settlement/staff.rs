@@ -8,7 +8,9 @@ use crate::postgres::differences::{self, DifferenceRow};
 use crate::postgres::{detached, settlement_days as days};
 use domain::account::Session;
 use domain::organizer::Action;
-use domain::organizer::money::{DayState, DifferenceStatus, DifferenceView, MatchedDay, NOTE_MAX_CHARS, Reconciliation, What};
+use domain::organizer::money::{
+    DayState, DifferenceStatus, DifferenceView, MatchedDay, NOTE_MAX_CHARS, Reconciliation, What,
+};
 use domain::settlement::schedule::{DAY_MS, day_of};
 use domain::{Code, DifferenceId, Millis, ZonedTime};
 use serde_json::json;

@@ -81,7 +81,10 @@ mod tests {
             ["charge:pay_1", "refund:re_1", "refund_failure:re_1", "dispute:dp_1", "fee:dp_1", "dispute_reversal:dp_1"]
         );
         assert_eq!(lines[0].reference, "odd \"one\", two");
-        assert_eq!((lines[0].recorded_minor(), lines[1].recorded_minor(), lines[3].recorded_minor()), (1235, 235, 1000));
+        assert_eq!(
+            (lines[0].recorded_minor(), lines[1].recorded_minor(), lines[3].recorded_minor()),
+            (1235, 235, 1000)
+        );
         assert!(lines.iter().all(|line| line.gross_minor - line.fee_minor == line.net_minor));
         assert_eq!(lines[5].at, Millis(11));
     }

@@ -190,17 +190,18 @@ impl Transaction {
 
     fn lines(&self, known: &HashMap<String, Known>) -> Answer<Vec<ProviderLine>> {
         let at = Millis(self.created.saturating_mul(1_000));
-        let line = |movement, id: &str, known: Option<&Known>, currency, gross_minor: i64, fee_minor: i64| ProviderLine {
-            movement,
-            id: id.to_owned(),
-            payment: known.map(|known| known.payment.clone()).unwrap_or_default(),
-            reference: known.map(|known| known.reference.clone()).unwrap_or_default(),
-            currency,
-            gross_minor,
-            fee_minor,
-            net_minor: gross_minor.saturating_sub(fee_minor),
-            at,
-        };
+        let line =
+            |movement, id: &str, known: Option<&Known>, currency, gross_minor: i64, fee_minor: i64| ProviderLine {
+                movement,
+                id: id.to_owned(),
+                payment: known.map(|known| known.payment.clone()).unwrap_or_default(),
+                reference: known.map(|known| known.reference.clone()).unwrap_or_default(),
+                currency,
+                gross_minor,
+                fee_minor,
+                net_minor: gross_minor.saturating_sub(fee_minor),
+                at,
+            };
         let Some(movement) = self.movement() else { return Ok(Vec::new()) };
         if movement == Movement::Fee {
             // The amount is the fee itself, away from us; what is kept of it besides is a fee as well.
@@ -301,7 +302,8 @@ mod tests {
         let returned = transaction("stripe_fee", Some("fee"), (300, 0, 300), Value::Null);
         assert_eq!(told(&returned)[0].3, -300, "a fee that is given back");
         for kind in ["payout", "topup", "transfer", "reserve_transaction", "a_new_word"] {
-            let other = transaction(kind, Some(kind), (-10_000, 0, -10_000), json!({ "id": "po_1", "object": "payout" }));
+            let other =
+                transaction(kind, Some(kind), (-10_000, 0, -10_000), json!({ "id": "po_1", "object": "payout" }));
             assert!(other.lines(&known()).unwrap().is_empty(), "{kind}");
         }
     }
