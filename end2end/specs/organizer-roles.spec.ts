@@ -19,7 +19,7 @@ const ROLES: Role[] = [
   {
     who: "finance",
     name: "Finance",
-    tabs: ["Events", "Orders", "Audit log"],
+    tabs: ["Events", "Orders", "Money", "Audit log"],
     barred: ["/organizer/plans", "/organizer/members"],
     desk: true,
   },
