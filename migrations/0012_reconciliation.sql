@@ -79,8 +79,7 @@ create table stuck_money (
     primary key (kind, subject)
 );
 
--- Entries by time and by order, orders by payment and by change: what the match and the report read.
+-- Entries by time, orders by payment and by change: what the match reads.
 create index ledger_entries_at on ledger_entries (at_ms);
-create index if not exists ledger_entries_order on ledger_entries (order_id);
 create index orders_paid_at on orders (paid_ms) where paid_ms is not null;
 create index order_audit_at on order_audit (at_ms);

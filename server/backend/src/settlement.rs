@@ -13,7 +13,7 @@ use crate::error::{Error, Result, not_found, refuse};
 use crate::postgres::differences::DifferenceRow;
 use crate::postgres::{detached, differences, settlement as rows, settlement_days as days};
 use domain::settlement::compare::compare;
-use domain::settlement::schedule::{DAY_MS, EDGE_MS, day_of, first_run, missing_days, next_run};
+use domain::settlement::schedule::{DAY_MS, EDGE_MS, day_of, due_days, first_run, next_run};
 use domain::settlement::{Owner, ProviderLine};
 use domain::{Code, Millis};
 use jiff::civil::Date;
@@ -26,7 +26,7 @@ const LEASE_MS: i64 = 30 * 60_000;
 const RETRY_MS: i64 = 5 * 60_000;
 /// A day that was not matched so long after its time is late.
 const LATE_MS: i64 = 6 * 3_600_000;
-/// Most differences that a command lists.
+/// Most differences of no organization that are listed.
 const LISTED_MAX: i64 = 10_000;
 
 /// What a run of a day came to.
@@ -134,10 +134,8 @@ impl Backend {
         let (now, grace_ms) = (self.now(), self.config.settlement_grace_ms);
         let providers = self.provider_names();
         for provider in &providers {
-            let missing = missing_days(days::last(&self.pg, provider).await?, grace_ms, now);
-            if !missing.is_empty() {
-                days::plan(&self.pg, provider, &missing, now).await?;
-            }
+            let due = due_days(days::oldest(&self.pg, provider).await?, grace_ms, now);
+            days::plan(&self.pg, provider, &due, now).await?;
         }
         self.count_open().await?;
         let Some((provider, day)) = days::take_due(&self.pg, &providers, now, now.plus(LEASE_MS)).await? else {
@@ -225,15 +223,6 @@ impl Backend {
         self.now().plus(-spare)
     }
 
-    /// What is open, with what stands still: all of it, the oldest first.
-    ///
-    /// # Errors
-    /// Outages only.
-    pub async fn open_differences(&self) -> Result<Vec<OpenDifference>> {
-        let open = differences::all_open(&self.pg, false, LISTED_MAX).await?;
-        Ok(open.into_iter().map(OpenDifference::from).collect())
-    }
-
     /// What of the daily match needs attention.
     ///
     /// # Errors
@@ -247,7 +236,7 @@ impl Backend {
                 Owner::Finance | Owner::Operator => state.for_people += count,
             }
         }
-        let open = differences::all_open(&self.pg, true, LISTED_MAX).await?;
+        let open = differences::of_nobody(&self.pg, LISTED_MAX).await?;
         let theirs = open.into_iter().filter(|row| row.owner != Owner::Worker);
         state.on_no_page = theirs.map(OpenDifference::from).collect();
         Ok(state)

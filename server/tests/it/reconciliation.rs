@@ -68,7 +68,7 @@ async fn fees_are_posted_once_and_a_refund_by_hand_is_imported_once_however_ofte
     let (ours, theirs) = clearing(&arena).await;
     assert_eq!(ours, theirs, "our money there is what it says");
 
-    let refund = arena.provider().refund_by_hand(&started, 100).await;
+    let refund = arena.provider().give_back(&started, 100).await;
     let found = matched(&arena).await;
     assert_eq!(keys(&found), [format!("refund_unknown_here:refund:{refund}")], "{found:?}");
     for _ in 0..2 {

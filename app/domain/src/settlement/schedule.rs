@@ -41,25 +41,23 @@ pub fn first_run(day: Millis, grace_ms: i64) -> Millis {
 /// When a day that was just matched is matched again; none: never.
 #[must_use]
 pub fn next_run(day: Millis, grace_ms: i64, now: Millis, open: Open) -> Option<Millis> {
-    let late = Some(first_run(day, grace_ms).plus(DAY_MS)).filter(|late| now < *late);
+    let first = first_run(day, grace_ms);
+    let planned = [first, first.plus(DAY_MS)].into_iter().find(|run| now < *run);
     let again = match open {
         Open { worker: 1.., .. } => Some(now.plus(RECHECK_MS)),
         Open { people: 1.., .. } => Some(now.plus(PEOPLE_RECHECK_MS)),
         Open { .. } => None,
     };
     let again = again.filter(|_| now < day.plus(BACK_DAYS_MAX * DAY_MS));
-    [late, again].into_iter().flatten().min()
+    [planned, again].into_iter().flatten().min()
 }
 
-/// The days that are due and not planned yet, the oldest first. `last` is the newest that is planned; where
-/// there is none, yesterday is the first.
+/// The days that are due by now, the oldest first, from the oldest one that is known on; where none is known,
+/// yesterday alone.
 #[must_use]
-pub fn missing_days(last: Option<Millis>, grace_ms: i64, now: Millis) -> Vec<Millis> {
+pub fn due_days(oldest: Option<Millis>, grace_ms: i64, now: Millis) -> Vec<Millis> {
     let newest = day_of(now.plus(-grace_ms)).plus(-DAY_MS);
-    let first = match last {
-        Some(last) => last.plus(DAY_MS).max(newest.plus(-(BACK_DAYS_MAX - 1) * DAY_MS)),
-        None => newest,
-    };
+    let first = oldest.unwrap_or(newest).min(newest).max(newest.plus(-(BACK_DAYS_MAX - 1) * DAY_MS));
     let mut days = Vec::new();
     let mut day = first;
     while day <= newest {
@@ -84,8 +82,7 @@ mod tests {
         let late = first.plus(DAY_MS);
         assert_eq!(next_run(DAY, GRACE_MS, first, NONE), Some(late));
         assert_eq!(next_run(DAY, GRACE_MS, late, NONE), None);
-        // By command, ahead of its end.
-        assert_eq!(next_run(DAY, GRACE_MS, DAY.plus(5), NONE), Some(late));
+        assert_eq!(next_run(DAY, GRACE_MS, DAY.plus(5), NONE), Some(first), "by command, ahead of its end");
     }
 
     #[test]
@@ -102,11 +99,11 @@ mod tests {
     #[test]
     fn days_that_nobody_matched_are_caught_up_within_bounds() {
         let now = first_run(DAY, GRACE_MS);
-        assert_eq!(missing_days(None, GRACE_MS, now), [DAY]);
-        assert_eq!(missing_days(None, GRACE_MS, now.plus(-1)), [DAY.plus(-DAY_MS)], "the grace is not over");
-        assert!(missing_days(Some(DAY), GRACE_MS, now).is_empty());
-        assert_eq!(missing_days(Some(DAY.plus(-2 * DAY_MS)), GRACE_MS, now), [DAY.plus(-DAY_MS), DAY]);
-        let long_ago = missing_days(Some(Millis(0)), GRACE_MS, now);
+        assert_eq!(due_days(None, GRACE_MS, now), [DAY]);
+        assert_eq!(due_days(None, GRACE_MS, now.plus(-1)), [DAY.plus(-DAY_MS)], "the grace is not over");
+        assert_eq!(due_days(Some(DAY.plus(DAY_MS)), GRACE_MS, now), [DAY], "today was matched by command");
+        assert_eq!(due_days(Some(DAY.plus(-DAY_MS)), GRACE_MS, now), [DAY.plus(-DAY_MS), DAY]);
+        let long_ago = due_days(Some(Millis(0)), GRACE_MS, now);
         assert_eq!(i64::try_from(long_ago.len()), Ok(BACK_DAYS_MAX));
         assert_eq!(long_ago.last(), Some(&DAY));
         assert_eq!(day_of(Millis(-1)), Millis(-DAY_MS));

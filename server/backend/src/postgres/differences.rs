@@ -246,17 +246,11 @@ pub(crate) async fn settle(
     Ok(done.rows_affected() == 1)
 }
 
-/// The open differences, the oldest first: with an organization, or of providers as a whole alone.
-pub(crate) async fn all_open(
-    db: impl PgExecutor<'_>,
-    without_organization: bool,
-    most: i64,
-) -> sqlx::Result<Vec<DifferenceRow>> {
+/// The open differences of no organization, the oldest first.
+pub(crate) async fn of_nobody(db: impl PgExecutor<'_>, most: i64) -> sqlx::Result<Vec<DifferenceRow>> {
     sqlx::query(
-        "select * from differences where status = 'open' and (organization_id is null or not $1)
-         order by first_seen_ms, id limit $2",
+        "select * from differences where status = 'open' and organization_id is null order by first_seen_ms, id limit $1",
     )
-    .bind(without_organization)
     .bind(most)
     .fetch_all(db)
     .await?

@@ -377,7 +377,8 @@ pub(crate) async fn reopen(db: impl PgExecutor<'_>, id: AttemptId, provider_ref:
 /// Makes a refund due now that waits for its turn.
 pub(crate) async fn hurry_refund(db: impl PgExecutor<'_>, id: RefundId, now: Millis) -> sqlx::Result<()> {
     sqlx::query(
-        "update refunds set next_try_ms = $2 where id = $1 and status in ('approved', 'submitted') and next_try_ms > $2",
+        "update refunds set due_ms = $2
+         where id = $1 and status in ('approved', 'submitted') and coalesce(due_ms, next_try_ms) > $2",
     )
     .bind(id.0)
     .bind(now.0)

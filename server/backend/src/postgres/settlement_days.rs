@@ -3,13 +3,13 @@
 use domain::{Millis, OrganizationId};
 use sqlx::{PgExecutor, Row as _};
 
-/// The newest day of a provider that is planned.
-pub(crate) async fn last(db: impl PgExecutor<'_>, provider: &str) -> sqlx::Result<Option<Millis>> {
-    let last: Option<i64> = sqlx::query_scalar("select max(day_ms) from settlement_days where provider = $1")
+/// The oldest day of a provider that is known.
+pub(crate) async fn oldest(db: impl PgExecutor<'_>, provider: &str) -> sqlx::Result<Option<Millis>> {
+    let oldest: Option<i64> = sqlx::query_scalar("select min(day_ms) from settlement_days where provider = $1")
         .bind(provider)
         .fetch_one(db)
         .await?;
-    Ok(last.map(Millis))
+    Ok(oldest.map(Millis))
 }
 
 /// Plans days; those that are there stay as they are.

@@ -16,7 +16,8 @@ fn query(kind: StuckKind) -> &'static str {
         }
         StuckKind::Refund => {
             "select id::text as subject from refunds
-             where status in ('approved', 'submitted') and created_ms < $1 and tries > 0 order by created_ms limit $2"
+             where status in ('approved', 'submitted') and tries > 0 and coalesce(decided_ms, created_ms) < $1
+             order by coalesce(decided_ms, created_ms) limit $2"
         }
         StuckKind::Inbox => {
             "select provider || ' ' || event_id as subject from payment_inbox
@@ -57,9 +58,9 @@ pub(crate) async fn poke(
              update attempts a set next_query_ms = $2 from held where a.id = held.id"
         }
         StuckKind::Refund => {
-            "with held as (select id from refunds where id = any($1::text[]::uuid[]) and next_try_ms > $2
+            "with held as (select id from refunds where id = any($1::text[]::uuid[]) and coalesce(due_ms, next_try_ms) > $2
                            and status in ('approved', 'submitted') for update skip locked)
-             update refunds r set next_try_ms = $2 from held where r.id = held.id"
+             update refunds r set due_ms = $2 from held where r.id = held.id"
         }
         StuckKind::Inbox => {
             "with held as (select provider, event_id from payment_inbox where provider || ' ' || event_id = any($1)

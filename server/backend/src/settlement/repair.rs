@@ -18,8 +18,7 @@ use std::sync::Arc;
 const TRIES_MAX: i32 = 6;
 
 /// What a try came to.
-#[derive(Debug)]
-pub(super) enum Outcome {
+enum Outcome {
     /// The program has done what it can; the next run sees whether it helped.
     Done,
     /// People decide, and this is why.

@@ -102,15 +102,6 @@ impl Provider {
         self.payments(started).await[0]["amount_refunded"].as_i64().unwrap()
     }
 
-    /// Gives a part of an attempt's money back by the provider's own hand; the refund's id there.
-    pub(crate) async fn refund_by_hand(&self, started: &PayStarted, amount_minor: i64) -> String {
-        let payment = self.payments(started).await[0]["id"].as_str().unwrap().to_owned();
-        let request = self.client.post(format!("{}/control/refunds", self.url)).bearer_auth(API_KEY);
-        let answer = request.json(&json!({ "payment": payment, "amount": amount_minor })).send().await.unwrap();
-        assert!(answer.status().is_success(), "{}", answer.status());
-        answer.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned()
-    }
-
     async fn order(&self, started: &PayStarted, verb: &str) {
         let id = self.payments(started).await[0]["id"].as_str().unwrap().to_owned();
         let request = self.client.post(format!("{}/v1/payments/{id}/{verb}", self.url)).bearer_auth(API_KEY);
