@@ -65,12 +65,12 @@ impl Backend {
         let member = self.member(session, Action::ReadMoney).await?;
         let since = period.since(self.now()).unwrap_or(Millis(0));
         match table {
-            MoneyTable::Postings => self.postings(member.organization, since, performance).await,
-            MoneyTable::Match => self.matches(member.organization, since, performance).await,
+            MoneyTable::Postings => self.postings_table(member.organization, since, performance).await,
+            MoneyTable::Match => self.match_table(member.organization, since, performance).await,
         }
     }
 
-    async fn postings(&self, id: OrganizationId, since: Millis, only: Option<PerformanceId>) -> Result<String> {
+    async fn postings_table(&self, id: OrganizationId, since: Millis, only: Option<PerformanceId>) -> Result<String> {
         let entries = rows::entries(&self.pg, id, since, only, ROWS_ASKED).await?;
         let mut csv = Table::new(
             entries.len(),
@@ -104,7 +104,7 @@ impl Backend {
         csv.text()
     }
 
-    async fn matches(&self, id: OrganizationId, since: Millis, only: Option<PerformanceId>) -> Result<String> {
+    async fn match_table(&self, id: OrganizationId, since: Millis, only: Option<PerformanceId>) -> Result<String> {
         let lines = rows::matched(&self.pg, id, since, only, ROWS_ASKED).await?;
         let mut csv = Table::new(
             lines.len(),

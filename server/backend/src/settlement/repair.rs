@@ -47,7 +47,7 @@ impl Backend {
     /// # Errors
     /// When the note can't be written; a repair that fails is noted.
     pub(super) async fn try_repair(self: &Arc<Self>, row: &DifferenceRow) -> Result<()> {
-        let (error, to) = match self.repair(row).await {
+        let (error, to) = match self.repair_as_it_says(row).await {
             Ok(Outcome::Done) if row.tries + 1 >= TRIES_MAX && row.owner == Owner::Worker => {
                 (Some("it was repaired several times and is still there".to_owned()), Some(Owner::Finance))
             }
@@ -72,10 +72,10 @@ impl Backend {
         Ok(())
     }
 
-    async fn repair(self: &Arc<Self>, row: &DifferenceRow) -> Result<Outcome> {
+    async fn repair_as_it_says(self: &Arc<Self>, row: &DifferenceRow) -> Result<Outcome> {
         let Some(kind) = Kind::parse(&row.kind) else { return staff("it stands still") };
         match row.repair {
-            Repair::Import => self.import(row, kind).await,
+            Repair::Import => self.import_line(row, kind).await,
             Repair::QueryAgain => self.query_again(row).await,
             Repair::Post => self.post_fees(row).await,
             Repair::Issue => {
@@ -91,15 +91,15 @@ impl Backend {
     }
 
     /// Records here what the provider did by itself.
-    async fn import(self: &Arc<Self>, row: &DifferenceRow, kind: Kind) -> Result<Outcome> {
+    async fn import_line(self: &Arc<Self>, row: &DifferenceRow, kind: Kind) -> Result<Outcome> {
         let Some(line) = row.theirs.first() else { return staff("no line of the provider says what to record") };
         match (kind, &row.ours) {
             (Kind::RefundUnknownHere, Some(Ours::Attempt(ours))) => {
-                let mut attempt = self.attempt(ours).await?;
+                let mut attempt = self.attempt_of_ours(ours).await?;
                 if attempt.status.is_open() {
                     // Its capture comes first.
                     self.settle(&attempt).await?;
-                    attempt = self.attempt(ours).await?;
+                    attempt = self.attempt_of_ours(ours).await?;
                 }
                 let amount = Money::new(line.recorded_minor(), line.currency);
                 if amount.minor <= 0 {
@@ -149,7 +149,7 @@ impl Backend {
         ours: &OurAttempt,
         line: Option<&ProviderLine>,
     ) -> Result<Outcome> {
-        let attempt = self.attempt(ours).await?;
+        let attempt = self.attempt_of_ours(ours).await?;
         if attempt.status.is_open() {
             self.settle(&attempt).await?;
             return Ok(Outcome::Done);
@@ -169,11 +169,11 @@ impl Backend {
         if !rows::reopen(&self.pg, attempt.id, &id).await? {
             return staff("another payment of its order is open");
         }
-        self.settle(&self.attempt(ours).await?).await?;
+        self.settle(&self.attempt_of_ours(ours).await?).await?;
         Ok(Outcome::Done)
     }
 
-    async fn attempt(&self, ours: &OurAttempt) -> Result<AttemptRow> {
+    async fn attempt_of_ours(&self, ours: &OurAttempt) -> Result<AttemptRow> {
         let found = attempts::one(&self.pg, ours.attempt).await?;
         found.ok_or_else(|| Error::Broken(format!("there is no attempt {}", ours.attempt)))
     }
