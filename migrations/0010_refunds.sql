@@ -77,7 +77,6 @@ update refunds f set retried_as = n.id
     where n.previous = f.id and f.status = 'failed';
 
 create index refunds_pending on refunds (due_ms) where status in ('approved', 'submitted');
-create index refunds_attempt on refunds (attempt_id);
 create index refunds_waiting on refunds (created_ms) where status in ('requested', 'failed');
 -- A refund that was made at the provider is taken in once.
 create unique index refunds_once on refunds (attempt_id, provider_ref) where provider_ref is not null;
@@ -127,4 +126,3 @@ create table refund_batch_orders (
     primary key (performance_id, order_id)
 );
 create index refund_batch_orders_refund on refund_batch_orders (refund_id) where refund_id is not null;
-create index orders_paid on orders (performance_id, paid_ms) where status in ('paid', 'fulfilled');

@@ -101,6 +101,8 @@ fn Pages() -> impl IntoView {
                 <Route path=path!("/organizer/orders/:id/refund") view=organizer::OrderRefundPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/money/refunds") view=organizer::RefundsPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/settings/details") view=organizer::DetailsPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/money") view=organizer::MoneyPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/money/reconciliation") view=organizer::ReconciliationPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/members") view=organizer::MembersPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/settings/fees") view=organizer::FeesPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/audit") view=organizer::AuditPage ssr=SsrMode::Async/>

@@ -8,6 +8,7 @@ mod psp_control;
 mod quarantine;
 mod queue;
 mod refund;
+mod reconcile;
 mod rush;
 mod ticket;
 mod venue;
@@ -114,6 +115,8 @@ enum Command {
     Rush(rush::RushArgs),
     /// Measure what the program does, beside baselines of the same run
     Bench(bench::BenchArgs),
+    /// Match a provider's day with our records, repair what can be, and list what differs
+    Reconcile(reconcile::ReconcileArgs),
     /// Say what is wrong with settings, stores and invariants
     Doctor,
 }
@@ -181,6 +184,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Queue { command } => return queue::run(command).await,
         Command::Rush(args) => return rush::run(args).await,
         Command::Bench(args) => return bench::run(args).await,
+        Command::Reconcile(args) => return reconcile::run(args).await,
         Command::Doctor => return doctor::run().await,
     }
     Ok(ExitCode::SUCCESS)

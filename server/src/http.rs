@@ -1,6 +1,7 @@
 //! The web server: routes, the edge around them, and an accept loop with bounds of its own.
 
 mod documents;
+mod downloads;
 mod edge;
 mod errors;
 mod hot;
@@ -84,6 +85,7 @@ fn router(state: State) -> Router {
         .merge(documents::routes())
         .merge(tickets::routes())
         .merge(uploads::routes())
+        .merge(downloads::routes())
         .leptos_routes_with_context(&state, generate_route_list(App), context.clone(), {
             let options = options.clone();
             move || shell(options.clone())

@@ -37,6 +37,7 @@
 
 pub mod books;
 pub mod event;
+pub mod report;
 
 pub use event::Event;
 

@@ -29,7 +29,7 @@ pub mod token;
 pub mod venue;
 
 pub use ids::{
-    AccountId, AllocationCodeId, AllocationId, AttemptId, DisputeId, DocumentId, EventId, ImportId, OrderId,
+    AccountId, AllocationCodeId, AllocationId, AttemptId, DifferenceId, DisputeId, DocumentId, EventId, ImportId, OrderId,
     OrganizationId, PerformanceId, PlanId, RefundId, SeatNo, SessionId, TicketId,
 };
 pub use money::{Currency, Money};

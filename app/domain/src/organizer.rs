@@ -6,6 +6,7 @@ pub mod disputes;
 pub mod draft;
 pub mod fees;
 pub mod members;
+pub mod money;
 pub mod plans;
 pub mod pricing;
 pub mod replanning;

@@ -9,6 +9,8 @@
 //! only what lies inside of the day is reported.
 
 pub mod compare;
+pub mod schedule;
+pub mod stuck;
 
 use crate::dispute::DisputeStatus;
 use crate::ids::{AttemptId, DisputeId, OrderId, RefundId, SeatNo};
@@ -245,6 +247,28 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind.
+    pub const ALL: &[Self] = &[
+        Self::CapturedNotRecorded,
+        Self::RecordedNotCaptured,
+        Self::AmountDiffers,
+        Self::CurrencyDiffers,
+        Self::RefundUnknownHere,
+        Self::RefundMissingThere,
+        Self::PaidNotIssued,
+        Self::IssuedNotPaid,
+        Self::DuplicateLine,
+        Self::FeeLine,
+        Self::DisputeUnknown,
+        Self::DisputeMissingThere,
+    ];
+
+    /// Reads the text form.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.as_str() == text)
+    }
+
     /// The text form, as stored and as in keys.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -277,6 +301,27 @@ pub enum Owner {
     Operator,
 }
 
+impl Owner {
+    /// Every owner.
+    pub const ALL: &[Self] = &[Self::Worker, Self::Finance, Self::Operator];
+
+    /// The text form, as stored.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Worker => "worker",
+            Self::Finance => "finance",
+            Self::Operator => "operator",
+        }
+    }
+
+    /// Reads the text form.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|owner| owner.as_str() == text)
+    }
+}
+
 /// What repairs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -295,6 +340,31 @@ pub enum Repair {
     AskStaff,
 }
 
+impl Repair {
+    /// Every repair.
+    pub const ALL: &[Self] =
+        &[Self::Import, Self::QueryAgain, Self::Post, Self::Issue, Self::Quarantine, Self::AskStaff];
+
+    /// The text form, as stored.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Import => "import",
+            Self::QueryAgain => "query_again",
+            Self::Post => "post",
+            Self::Issue => "issue",
+            Self::Quarantine => "quarantine",
+            Self::AskStaff => "ask_staff",
+        }
+    }
+
+    /// Reads the text form.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|repair| repair.as_str() == text)
+    }
+}
+
 /// One of our records.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -307,6 +377,29 @@ pub enum Ours {
     Dispute(OurDispute),
     /// An order.
     Order(OurOrder),
+}
+
+impl Ours {
+    /// The attempt that it is about, where it is about one.
+    #[must_use]
+    pub fn attempt(&self) -> Option<AttemptId> {
+        match self {
+            Self::Attempt(attempt) => Some(attempt.attempt),
+            Self::Refund(refund) => Some(refund.attempt),
+            Self::Dispute(dispute) => Some(dispute.attempt),
+            Self::Order(_) => None,
+        }
+    }
+
+    /// The order that it is about, where it names one.
+    #[must_use]
+    pub fn order(&self) -> Option<OrderId> {
+        match self {
+            Self::Attempt(attempt) => Some(attempt.order),
+            Self::Order(order) => Some(order.order),
+            Self::Refund(_) | Self::Dispute(_) => None,
+        }
+    }
 }
 
 /// Something that does not match, with what both sides show.

@@ -31,6 +31,7 @@ mod queue;
 mod redis;
 mod refunds;
 mod seeding;
+mod settlement;
 #[cfg(test)]
 mod simulation;
 mod tickets;
@@ -59,6 +60,7 @@ pub use payment::{
 pub use queue::ArrivalList;
 pub use seeding::{Demo, FanLogin};
 pub use tickets::{Examined, Papers, Revocations};
+pub use settlement::{DayMatched, MatchState, OpenDifference, day_text, read_day};
 pub use webhooks::{
     EndpointId, EndpointStatus, NewEndpoint, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent,
 };

@@ -13,6 +13,7 @@ mod imports;
 mod making;
 mod members;
 mod names;
+mod money;
 mod pictures;
 mod pricing;
 mod publishing;

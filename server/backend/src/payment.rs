@@ -10,6 +10,7 @@ mod stripe;
 
 pub(crate) use registry::Registry;
 
+use domain::settlement::ProviderLine;
 use domain::{Currency, Millis, Money};
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -228,5 +229,11 @@ pub trait PaymentProvider: Send + Sync + 'static {
     /// Reads a dispute. A provider that has none refuses.
     fn get_dispute<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<ProviderDispute, ProviderError>> {
         Box::pin(async move { Err(ProviderError::Refused { code: format!("there is no dispute `{id}`") }) })
+    }
+    /// What moved from an instant on and before another one: every line of our payments, each once, in the
+    /// signs of [`ProviderLine`]. A provider that settles nothing refuses.
+    fn settlement(&self, _from: Millis, _to: Millis) -> BoxFuture<'_, Result<Vec<ProviderLine>, ProviderError>> {
+        let code = format!("{} tells no settlement", self.name());
+        Box::pin(async move { Err(ProviderError::Refused { code }) })
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod guardian;
 mod invoicing;
 mod jobs;
 mod leader;
+mod money_sweep;
 mod outbox;
 mod reconciler;
 pub(crate) mod sweeper;
@@ -45,6 +46,7 @@ impl Workers {
         jobs::spawn_all(&mut tasks, backend, &stop);
         outbox::spawn_all(&mut tasks, backend, &stop);
         tasks.spawn(tidying::forget_keys(Arc::clone(backend), stop.clone()));
+        money_sweep::spawn_all(&mut tasks, backend, &stop);
         Self { tasks, stop }
     }
 

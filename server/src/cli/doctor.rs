@@ -114,5 +114,8 @@ async fn audit_all(
     if sales.is_empty() {
         found.ok("no sale is running");
     }
+    for (fine, text) in super::reconcile::findings(backend).await? {
+        if fine { found.ok(&text) } else { found.wrong(&text) }
+    }
     Ok(())
 }

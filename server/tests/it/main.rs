@@ -50,6 +50,7 @@ mod purchase;
 mod quarantine;
 mod queue;
 mod refunds;
+mod reconciliation;
 mod replan;
 mod replan_page;
 mod roles;

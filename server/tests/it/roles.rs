@@ -32,6 +32,7 @@ struct Things {
     account: String,
     allocation: String,
     code: String,
+    difference: String,
 }
 
 /// Endpoint, form, what it needs, what others meet. `{event}` and the like stand for ids. Versions are
@@ -40,7 +41,8 @@ type Line = (&'static str, &'static [(&'static str, &'static str)], Action, Othe
 
 const LINES: &[Line] = {
     use Action::{
-        EditEvents, EditMembers, EditPlans, EditTerms, ReadAudit, ReadDesk, ReadEvents, ReadOrders, ReadPlans, RunSale,
+        DecideMoney, EditEvents, EditMembers, EditPlans, EditTerms, ReadAudit, ReadDesk, ReadEvents, ReadMoney,
+        ReadOrders, ReadPlans, RunSale,
     };
     use Others::{NotFound, Own};
     &[
@@ -210,6 +212,10 @@ const LINES: &[Line] = {
         ("organizer-fees", &[], EditTerms, Own),
         ("organizer-fees-save", &[("version", "999"), ("form[currency]", "EUR")], EditTerms, Own),
         ("organizer-audit", &[], ReadAudit, Own),
+        ("organizer-money", &[("period", "month")], ReadMoney, Own),
+        ("organizer-reconciliation", &[], ReadMoney, Own),
+        ("organizer-difference-settle", &[("id", "{difference}"), ("note", "seen")], DecideMoney, NotFound),
+        ("organizer-difference-repair", &[("id", "{difference}")], DecideMoney, NotFound),
         // The last, because it ends the sale.
         ("organizer-sale-close", &[("performance", "{performance}")], RunSale, NotFound),
     ]
@@ -218,7 +224,8 @@ const LINES: &[Line] = {
 /// Endpoints that a link's secret opens, not a role.
 const BY_LINK: [&str; 2] = ["organizer-invitation", "organizer-join"];
 /// Routes beside the server functions, which have tests of their own below.
-const ROUTES: [&str; 3] = ["organizer-plan-upload", "organizer-picture-upload", "organizer-picture-remove"];
+const ROUTES: [&str; 4] =
+    ["organizer-plan-upload", "organizer-picture-upload", "organizer-picture-remove", "organizer-money-table"];
 
 /// Pages, and what they need.
 const PAGES: &[(&str, Action, Others)] = &[
@@ -239,6 +246,8 @@ const PAGES: &[(&str, Action, Others)] = &[
     ("/organizer/members", Action::EditMembers, Others::Own),
     ("/organizer/settings/fees", Action::EditTerms, Others::Own),
     ("/organizer/audit", Action::ReadAudit, Others::Own),
+    ("/organizer/money", Action::ReadMoney, Others::Own),
+    ("/organizer/money/reconciliation", Action::ReadMoney, Others::Own),
 ];
 
 impl Things {
@@ -275,7 +284,17 @@ impl Things {
             .fetch_one(&arena.pg)
             .await
             .unwrap();
+        let difference: uuid::Uuid = sqlx::query_scalar(
+            "insert into differences (id, provider, key, kind, owner, repair, evidence, day_ms, first_seen_ms, last_seen_ms, organization_id)
+             select gen_random_uuid(), 'sandbox', 'amount_differs:charge:pay_x', 'amount_differs', 'finance', 'ask_staff',
+                '{\"ours\": null, \"theirs\": []}', 0, 0, 0, organization_id from events where id = $1 returning id",
+        )
+        .bind(uuid::Uuid::parse_str(&event).unwrap())
+        .fetch_one(&arena.pg)
+        .await
+        .unwrap();
         Self {
+            difference: difference.to_string(),
             allocation: allocation.to_string(),
             code: code.to_string(),
             event,
@@ -299,6 +318,7 @@ impl Things {
             ("{account}", &self.account),
             ("{allocation}", &self.allocation),
             ("{code}", &self.code),
+            ("{difference}", &self.difference),
         ];
         names.into_iter().fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
     }

@@ -295,6 +295,20 @@ fn a_difference_carries_both_sides_under_a_lasting_key() {
     }
 }
 
+#[test]
+fn the_words_of_a_difference_are_read_back() {
+    for kind in Kind::ALL {
+        assert_eq!(Kind::parse(kind.as_str()), Some(*kind));
+    }
+    for owner in Owner::ALL {
+        assert_eq!(Owner::parse(owner.as_str()), Some(*owner));
+    }
+    for repair in Repair::ALL {
+        assert_eq!(Repair::parse(repair.as_str()), Some(*repair));
+    }
+    assert_eq!((Kind::parse("stuck_attempt"), Owner::parse(""), Repair::parse("wait")), (None, None, None));
+}
+
 /// One of the ways in which a day can go wrong.
 fn spoil(day: &mut Day, which: u8, at: usize) {
     let lines = day.lines.len();

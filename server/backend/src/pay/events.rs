@@ -99,7 +99,7 @@ impl Backend {
 
     /// Refunds are followed by their own schedule; an event makes it quicker, and is the only sign of a refund
     /// that fails after it succeeded, which providers document, and of one that was made at the provider by hand.
-    async fn refund_moved(self: &Arc<Self>, provider: &dyn PaymentProvider, id: &str) -> Result<()> {
+    pub(crate) async fn refund_moved(self: &Arc<Self>, provider: &dyn PaymentProvider, id: &str) -> Result<()> {
         let Some(row) = refunds::by_reference(&self.pg, provider.name(), id).await? else {
             return self.unknown_refund(provider, id).await;
         };

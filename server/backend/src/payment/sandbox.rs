@@ -1,11 +1,15 @@
 //! The client of the sandbox provider, which runs as a process of its own.
 
+mod settlement;
+
 use super::{
     DisputeState, NewPayment, Notice, PaymentProvider, ProviderDispute, ProviderError, ProviderPayment, ProviderRefund,
     ProviderState, signature,
 };
 use crate::config::PspSettings;
 use crate::error::{Error, Result};
+use bytes::Bytes;
+use domain::settlement::ProviderLine;
 use domain::{Currency, Millis, Money};
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -142,18 +146,13 @@ impl SandboxProvider {
         if let Some(body) = body {
             request = request.json(&body);
         }
-        let response = request.send().await.map_err(ProviderError::unreadable)?;
-        let status = response.status();
-        let body = response.bytes().await.map_err(ProviderError::unreadable)?;
-        if status.is_success() {
-            return serde_json::from_slice(&body).map_err(ProviderError::unreadable);
-        }
-        if status.is_server_error() || status.as_u16() == 429 {
-            return Err(ProviderError::unreadable(format!("the provider answered {status}")));
-        }
-        let code =
-            serde_json::from_slice::<Value>(&body).ok().and_then(|v| v["error"]["code"].as_str().map(str::to_owned));
-        Err(ProviderError::Refused { code: code.unwrap_or_else(|| status.as_u16().to_string()) })
+        serde_json::from_slice(&answered(request).await?).map_err(ProviderError::unreadable)
+    }
+
+    /// The settlement of a day, such as `2026-01-31`, as the provider writes it.
+    async fn settlement_file(&self, day: &str) -> std::result::Result<Bytes, ProviderError> {
+        let address = format!("{}/v1/settlements/{day}.csv", self.settings.url);
+        answered(self.http.get(address).bearer_auth(&self.settings.api_key)).await
     }
 
     async fn payment(
@@ -165,6 +164,21 @@ impl SandboxProvider {
     ) -> std::result::Result<ProviderPayment, ProviderError> {
         self.send::<Payment>(method, path, key, body).await?.try_into()
     }
+}
+
+/// The body of a success.
+async fn answered(request: reqwest::RequestBuilder) -> std::result::Result<Bytes, ProviderError> {
+    let response = request.send().await.map_err(ProviderError::unreadable)?;
+    let status = response.status();
+    let body = response.bytes().await.map_err(ProviderError::unreadable)?;
+    if status.is_success() {
+        return Ok(body);
+    }
+    if status.is_server_error() || status.as_u16() == 429 {
+        return Err(ProviderError::unreadable(format!("the provider answered {status}")));
+    }
+    let code = serde_json::from_slice::<Value>(&body).ok().and_then(|v| v["error"]["code"].as_str().map(str::to_owned));
+    Err(ProviderError::Refused { code: code.unwrap_or_else(|| status.as_u16().to_string()) })
 }
 
 fn refund(refund: Refund) -> ProviderRefund {
@@ -286,6 +300,21 @@ impl PaymentProvider for SandboxProvider {
         Box::pin(async move {
             let path = format!("/v1/disputes/{id}");
             self.send::<Dispute>(reqwest::Method::GET, &path, None, None).await?.try_into()
+        })
+    }
+
+    fn settlement(
+        &self,
+        from: Millis,
+        to: Millis,
+    ) -> BoxFuture<'_, std::result::Result<Vec<ProviderLine>, ProviderError>> {
+        Box::pin(async move {
+            let mut lines = Vec::new();
+            for day in settlement::days(from, to)? {
+                lines.extend(settlement::lines(&self.settlement_file(&day).await?)?);
+            }
+            lines.retain(|line| from <= line.at && line.at < to);
+            Ok(lines)
         })
     }
 }

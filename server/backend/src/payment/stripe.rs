@@ -8,6 +8,7 @@ mod amounts;
 mod client;
 mod events;
 mod objects;
+mod settlement;
 
 use self::client::{Client, Form, checked};
 use self::objects::{Dispute, Expandable, Intent, List, Page, REFERENCE, REFUND_KEY, Refund, payment_of};
@@ -17,6 +18,7 @@ use super::{
 };
 use crate::config::StripeSettings;
 use crate::error::Result;
+use domain::settlement::ProviderLine;
 use domain::{Currency, Millis};
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -260,6 +262,10 @@ impl PaymentProvider for StripeProvider {
             let dispute: Dispute = self.client.get(&path, &[("expand[]", "payment_intent")]).await?;
             dispute.told()
         })
+    }
+
+    fn settlement(&self, from: Millis, to: Millis) -> BoxFuture<'_, Answer<Vec<ProviderLine>>> {
+        Box::pin(settlement::read(&self.client, from, to))
     }
 }
 

@@ -56,6 +56,8 @@ pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) ->
         "allocation.soldout" => td_string!(lang, organizer.did_allocation_soldout),
         "allocation.code" => td_string!(lang, organizer.did_allocation_code),
         "allocation.revoke" => td_string!(lang, organizer.did_allocation_revoke),
+        "difference.repair" => td_string!(lang, reconciliation.did_repair),
+        "difference.settle" => td_string!(lang, reconciliation.did_settle),
         "webhook.add" => td_string!(lang, organizer.did_webhook_add),
         "webhook.remove" => td_string!(lang, organizer.did_webhook_remove),
         "webhook.enable" => td_string!(lang, organizer.did_webhook_enable),
