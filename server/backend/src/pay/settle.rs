@@ -8,7 +8,7 @@ use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::orders::{self, OrderRow};
 use crate::postgres::{batches, ledger, refunds};
 use crate::refunds::NewRefund;
-use crate::refunds::asking::lines;
+use crate::refunds::asking::{balance, lines};
 use domain::ledger::Event;
 use domain::order::{AttemptStatus, OrderEvent, OrderFacts, OrderStatus, transition};
 use domain::refund::{Approval, Cause};
@@ -236,10 +236,15 @@ impl Backend {
     async fn give_late_money_back(&self, db: &mut PgConnection, attempt: &AttemptRow) -> Result<()> {
         let (now, amount) = (self.now(), Money::new(attempt.amount_minor, attempt.currency));
         ledger::post(db, &Event::LateMoney { attempt: attempt.id, order: attempt.order, amount }, now).await?;
+        // What a dispute took already, the bank has given back.
+        let left = Money::new(balance(db, attempt).await?.left_minor().min(amount.minor), amount.currency);
+        if left.minor == 0 {
+            return Ok(());
+        }
         let new = NewRefund {
             order: attempt.order,
             attempt: attempt.id,
-            amount,
+            amount: left,
             cause: Cause::LateMoney,
             parts: &[],
             seats: &[],
@@ -249,7 +254,7 @@ impl Backend {
             due: now,
         };
         self.reserve_refund(db, &new).await?;
-        let (key, words) = (format!("refund:{}", attempt.id), amount.to_string());
+        let (key, words) = (format!("refund:{}", attempt.id), left.to_string());
         self.mail_owner(db, attempt.order, &key, |to, event, _, lang| mail::refunded(to, event, &words, lang)).await
     }
 

@@ -66,12 +66,14 @@ pub(crate) async fn lock(db: impl PgExecutor<'_>, id: AttemptId) -> sqlx::Result
         .transpose()
 }
 
-/// The attempt that an order was sold with, locked as by [`lock`]: each capture without a right to seats has
-/// a refund that says so.
+/// The attempt that an order was sold with, locked as by [`lock`]. Captures without a right to seats are told by
+/// their refund, and, since there is an account for them, by their posting.
 pub(crate) async fn lock_sale(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::Result<Option<AttemptRow>> {
     sqlx::query(
         "select a.* from attempts a where a.order_id = $1 and a.status in ('captured', 'refunded')
             and not exists (select 1 from refunds r where r.attempt_id = a.id and r.cause = 'late_money')
+            and not exists (select 1 from ledger_entries l
+                where l.source = 'capture:' || a.id and l.account = 'order_receivable')
          order by a.number limit 1 for update of a",
     )
     .bind(order.0)

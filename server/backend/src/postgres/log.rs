@@ -298,7 +298,8 @@ pub(crate) async fn incomplete(db: impl PgExecutor<'_>, new: &NewOrders) -> sqlx
 pub(crate) async fn over_before(db: impl PgExecutor<'_>, new: &NewOrders) -> sqlx::Result<Vec<Uuid>> {
     sqlx::query_scalar(
         "select o.id from unnest($1::uuid[], $2::boolean[]) as n (id, open) join orders o on o.id = n.id
-         where n.open and o.status in ('closed', 'refunded')",
+         where n.open and (o.status in ('closed', 'refunded') or (o.status in ('paid', 'fulfilled')
+            and not exists (select 1 from seat_claims c where c.order_id = o.id)))",
     )
     .bind(&new.ids)
     .bind(&new.open)

@@ -415,7 +415,8 @@ pub(crate) struct EndedRow {
     pub(crate) created: Millis,
 }
 
-/// The orders of a performance that were made after an instant and are over, the newest first.
+/// The orders of a performance that were made after an instant and are over, or gave all of their seats back, the
+/// newest first.
 pub(crate) async fn ended_since(
     db: impl PgExecutor<'_>,
     performance: PerformanceId,
@@ -424,7 +425,8 @@ pub(crate) async fn ended_since(
 ) -> sqlx::Result<Vec<EndedRow>> {
     sqlx::query(
         "select id, account_id, created_ms from orders
-         where performance_id = $1 and status in ('closed', 'refused', 'refunded') and created_ms > $2
+         where performance_id = $1 and created_ms > $2 and (status in ('closed', 'refused', 'refunded')
+            or (status in ('paid', 'fulfilled') and not exists (select 1 from seat_claims c where c.order_id = orders.id)))
          order by created_ms desc limit $3",
     )
     .bind(performance.0)

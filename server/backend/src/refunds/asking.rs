@@ -39,7 +39,7 @@ pub(crate) async fn lines(db: &mut PgConnection, order: OrderId) -> Result<Vec<L
 }
 
 /// The money of an attempt: what went back, is to go back, and is disputed. The attempt is locked.
-pub(super) async fn balance(db: &mut PgConnection, attempt: &AttemptRow) -> Result<RefundBalance> {
+pub(crate) async fn balance(db: &mut PgConnection, attempt: &AttemptRow) -> Result<RefundBalance> {
     let disputed = rows::disputed_minor(&mut *db, attempt.id).await?;
     let refunds = rows::of_attempt(&mut *db, attempt.id).await?;
     RefundBalance::of(attempt.amount_minor, disputed, refunds.iter().map(|row| (row.status, row.amount.minor)))

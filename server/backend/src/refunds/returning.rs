@@ -4,6 +4,7 @@ use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::postgres::{prices, returns};
 use crate::redis::ShortAnswer;
+use crate::work::AFTER_SALE_MS;
 use domain::{OrderId, PerformanceId, SeatNo};
 
 impl Backend {
@@ -30,6 +31,8 @@ impl Backend {
             ShortAnswer::Done | ShortAnswer::Again => {}
             // A rebuild after the last claim went: nothing is left of the hold.
             ShortAnswer::No(word, _) if word == "missing" => {}
+            // Long after the sale its state is built no more, and nobody holds its seats.
+            ShortAnswer::Rebuilding if sale.row.closes.plus(AFTER_SALE_MS) <= self.now() => {}
             ShortAnswer::Rebuilding => return Ok(false),
             ShortAnswer::No(word, _) => return Err(Error::Broken(format!("return_seats.lua answered {word}"))),
         }

@@ -4,6 +4,7 @@ use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::postgres::{attempts, inbox, log, orders, outbox, quarantine, refunds, returns};
 use crate::redis::ShortAnswer;
+use crate::work::AFTER_SALE_MS;
 use domain::order::OrderStatus;
 use domain::{OrderId, PerformanceId};
 use futures::StreamExt as _;
@@ -198,7 +199,8 @@ async fn release_one(
     };
     match answer {
         ShortAnswer::Done | ShortAnswer::Again => Ok(true),
-        ShortAnswer::Rebuilding => Ok(false),
+        // Long after the sale its state is built no more, and nobody holds its seats.
+        ShortAnswer::Rebuilding => Ok(sale.row.closes.plus(AFTER_SALE_MS) <= backend.now()),
         // Nothing is left of it in Redis.
         ShortAnswer::No(word, _) if word == "missing" => Ok(true),
         ShortAnswer::No(word, _) => Err(Error::Broken(format!("order {order} is over, but its hold is {word}"))),
