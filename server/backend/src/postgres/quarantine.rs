@@ -175,6 +175,15 @@ pub(crate) async fn failed(
     Ok(done.rows_affected() == 1)
 }
 
+/// Whether a refund at the provider is one of money that was set aside.
+pub(crate) async fn is_refund(db: impl PgExecutor<'_>, provider: &str, reference: &str) -> sqlx::Result<bool> {
+    sqlx::query_scalar("select exists (select 1 from payment_quarantine where provider = $1 and refund_ref = $2)")
+        .bind(provider)
+        .bind(reference)
+        .fetch_one(db)
+        .await
+}
+
 /// Notes why the last try did not end it.
 pub(crate) async fn note_error(db: impl PgExecutor<'_>, id: i64, error: &str) -> sqlx::Result<()> {
     sqlx::query("update payment_quarantine set error = $2 where id = $1 and resolved_ms is null")

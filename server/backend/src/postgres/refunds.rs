@@ -6,16 +6,14 @@
 
 use super::catalog::currency;
 use super::outbox::storable;
-use crate::error::Result;
 use domain::ledger::{Origin, Shares};
-use domain::money::fees::{Amounts, Line, LineKind};
+use domain::money::fees::{Amounts, LineKind};
 use domain::refund::policy::Part;
 use domain::refund::{Cause, RefundStatus, Transition};
 use domain::{AccountId, AttemptId, Millis, Money, OrderId, RefundId, SeatNo};
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
-use sqlx::{PgConnection, PgExecutor, Row as _};
-use std::collections::HashMap;
+use sqlx::{PgExecutor, Row as _};
 use uuid::Uuid;
 
 /// A refund.
@@ -337,48 +335,6 @@ pub(crate) async fn unmark_attempt(db: impl PgExecutor<'_>, attempt: AttemptId) 
         .execute(db)
         .await?;
     Ok(())
-}
-
-/// What open and lost disputes took of an attempt's money, in minor units.
-pub(crate) async fn disputed_minor(_db: impl PgExecutor<'_>, _attempt: AttemptId) -> sqlx::Result<i64> {
-    Ok(0)
-}
-
-/// The lines of orders: a line a ticket, without fee and tax.
-pub(crate) async fn lines_of(db: &mut PgConnection, orders: &[Uuid]) -> Result<HashMap<OrderId, Vec<Line>>> {
-    let rows = sqlx::query(
-        "select order_id, seat_no, amount_minor from order_items where order_id = any($1) order by order_id, seat_no",
-    )
-    .bind(orders)
-    .fetch_all(db)
-    .await?;
-    let mut lines: HashMap<OrderId, Vec<Line>> = HashMap::new();
-    for row in rows {
-        let gross_minor: i64 = row.try_get("amount_minor")?;
-        let amounts = Amounts { net_minor: gross_minor, tax_minor: 0, gross_minor };
-        let line = Line { kind: LineKind::Ticket, seat: Some(seat(row.try_get("seat_no")?)?), amounts };
-        lines.entry(OrderId(row.try_get("order_id")?)).or_default().push(line);
-    }
-    Ok(lines)
-}
-
-/// Revokes the valid tickets of some seats of an order.
-pub(crate) async fn revoke_seats(
-    db: &mut PgConnection,
-    order: OrderId,
-    seats: &[SeatNo],
-    _reason: &str,
-    now: Millis,
-) -> sqlx::Result<u64> {
-    let done = sqlx::query(
-        "update tickets set revoked_ms = $3 where order_id = $1 and seat_no = any($2) and revoked_ms is null",
-    )
-    .bind(order.0)
-    .bind(numbers(seats))
-    .bind(now.0)
-    .execute(db)
-    .await?;
-    Ok(done.rows_affected())
 }
 
 pub(crate) use select;

@@ -4,7 +4,7 @@ use crate::backend::Backend;
 use crate::error::{Error, Result, refuse};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::refunds::{self as rows, Change, RefundInsert, RefundRow};
-use crate::postgres::{catalog, ledger, orders, returns, terms};
+use crate::postgres::{catalog, disputes, ledger, lines as billed, orders, returns, terms, tickets};
 use domain::ledger::Event;
 use domain::money::fees::Line;
 use domain::order::AttemptStatus;
@@ -35,12 +35,12 @@ pub(crate) struct NewRefund<'a> {
 
 /// The lines of an order as they were billed.
 pub(crate) async fn lines(db: &mut PgConnection, order: OrderId) -> Result<Vec<Line>> {
-    Ok(rows::lines_of(db, &[order.0]).await?.remove(&order).unwrap_or_default())
+    Ok(billed::of_orders(db, &[order.0]).await?.remove(&order).unwrap_or_default())
 }
 
 /// The money of an attempt: what went back, is to go back, and is disputed. The attempt is locked.
 pub(crate) async fn balance(db: &mut PgConnection, attempt: &AttemptRow) -> Result<RefundBalance> {
-    let disputed = rows::disputed_minor(&mut *db, attempt.id).await?;
+    let disputed = disputes::disputed_minor(&mut *db, attempt.id).await?;
     let refunds = rows::of_attempt(&mut *db, attempt.id).await?;
     RefundBalance::of(attempt.amount_minor, disputed, refunds.iter().map(|row| (row.status, row.amount.minor)))
         .ok_or_else(|| Error::Broken(format!("the refunds of attempt {} are too large", attempt.id)))
@@ -164,7 +164,7 @@ impl Backend {
         if taken.is_empty() {
             return Ok(());
         }
-        rows::revoke_seats(&mut *db, order, &taken, "refund", now).await?;
+        tickets::revoke_seats(&mut *db, order, &taken, "refund", now).await?;
         if !terms::resells(&mut *db, row.performance).await? {
             catalog::insert_blocked(&mut *db, row.performance, &rows::numbers(&taken), "returned").await?;
         }

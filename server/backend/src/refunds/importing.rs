@@ -4,7 +4,7 @@ use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::payment::ProviderRefund;
 use crate::postgres::attempts::{self, AttemptRow};
-use crate::postgres::ledger;
+use crate::postgres::{ledger, quarantine};
 use crate::postgres::refunds::{self as rows, RefundRow};
 use crate::refunds::NewRefund;
 use crate::refunds::asking::refundable;
@@ -54,7 +54,9 @@ impl Backend {
             self.refund_told(&own, told).await?;
             return Ok(false);
         }
-        if told.succeeded == Some(false) {
+        // Money that was set aside has no sale, and its refund is followed beside it.
+        let aside = quarantine::is_refund(&self.pg, &attempt.provider, &told.id).await?;
+        if aside || told.succeeded == Some(false) {
             return Ok(false);
         }
         let amount = told.amount.unwrap_or(amount);
