@@ -10,17 +10,17 @@ mod mine;
 mod polling;
 #[cfg(feature = "ssr")]
 mod qr;
-pub mod refund;
 mod receipt;
+pub mod refund;
 mod status;
 mod ticket;
 pub mod tickets_api;
 mod transfer;
 
 pub use list::OrdersPage;
-pub use refund::RefundPage;
-pub use receipt::ReceiptPage;
 pub use mine::TicketsPage;
+pub use receipt::ReceiptPage;
+pub use refund::RefundPage;
 pub use transfer::TransferPage;
 
 use crate::clock::use_clock;
@@ -34,8 +34,8 @@ use domain::order::{OrderStatus, OrderView};
 use items::{Head, Paid};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
-use refund::GivenBack;
 use receipt::ReceiptLink;
+use refund::GivenBack;
 use status::{Closed, Issuing, Processing, Refunded};
 use ticket::Tickets;
 

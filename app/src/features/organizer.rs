@@ -3,26 +3,26 @@
 //! What the member's role doesn't allow isn't offered; the use-cases refuse it in any case.
 
 mod desk;
-mod fees;
 mod disputes;
 mod documents;
+mod fees;
 mod frame;
 mod members;
 mod money;
 mod plans;
-mod refunds;
 mod reconciliation;
+mod refunds;
 mod sales;
 mod search;
 
 pub use desk::DeskPage;
-pub use fees::FeesPage;
 pub use disputes::DisputesPage;
 pub use documents::DetailsPage;
+pub use fees::FeesPage;
 pub use members::{AuditPage, JoinPage, MembersPage};
 pub use money::MoneyPage;
 pub use plans::{ImportPage, PlanPage, PlansPage};
-pub use refunds::{OrderRefundPage, RefundsPage, TermsPage};
 pub use reconciliation::ReconciliationPage;
+pub use refunds::{OrderRefundPage, RefundsPage, TermsPage};
 pub use sales::{AllocationsPage, DraftPage, EventPage, EventsPage, PricesPage, ReplanPage};
 pub use search::{OrderPage, OrdersPage};

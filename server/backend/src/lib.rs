@@ -59,8 +59,8 @@ pub use payment::{
 };
 pub use queue::ArrivalList;
 pub use seeding::{Demo, FanLogin};
-pub use tickets::{Examined, Papers, Revocations};
 pub use settlement::{DayMatched, MatchState, OpenDifference, day_text, read_day};
+pub use tickets::{Examined, Papers, Revocations};
 pub use webhooks::{
     EndpointId, EndpointStatus, NewEndpoint, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent,
 };

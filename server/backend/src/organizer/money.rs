@@ -204,7 +204,7 @@ mod tests {
         assert!(text.starts_with("name,note\r\n\"a,b\",\r\n\"say \"\"yes\"\"\",\r\n"), "{text}");
         assert!(text.contains("\r\n'=1+1,\r\n"), "{text}");
         let rows: Vec<csv::StringRecord> =
-            csv::Reader::from_reader(text.as_bytes()).records().map(Result::unwrap).collect();
+            csv::Reader::from_reader(text.as_bytes()).records().map(std::result::Result::unwrap).collect();
         assert_eq!(rows.len(), 4);
         assert_eq!(&rows[2][0], "two\r\nlines");
     }

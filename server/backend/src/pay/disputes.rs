@@ -108,7 +108,7 @@ impl Backend {
         let after = hold_of(db, &order).await?;
         self.hold_tickets(db, &order, dispute.id, (before, after)).await?;
         if step.to == DisputeStatus::Lost {
-            self.free_seats(db, &order, dispute.id).await?;
+            self.sell_again(db, &order, dispute.id).await?;
         }
         Ok(true)
     }
@@ -184,7 +184,7 @@ impl Backend {
     /// The seats of a lost dispute go back to sale where the organizer's policy says so. Doors check tickets
     /// without us and report nothing: that a ticket was used is told by the time alone, before which the policy
     /// sells no more.
-    async fn free_seats(&self, db: &mut PgConnection, order: &OrderRow, dispute: DisputeId) -> Result<()> {
+    async fn sell_again(&self, db: &mut PgConnection, order: &OrderRow, dispute: DisputeId) -> Result<()> {
         let Some((policy, starts)) = disputes::policy_of_performance(&mut *db, order.performance).await? else {
             return Err(Error::Broken(format!("order {} has no performance", order.id)));
         };

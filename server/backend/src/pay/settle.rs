@@ -39,7 +39,7 @@ impl Backend {
         self.fault("after-payment-read");
         let moves_money = payment.state != ProviderState::Canceled;
         if let Some(reason) = self.mismatch(&attempt, &payment)?.filter(|_| moves_money) {
-            return self.set_aside(&order, &attempt, &payment, reason).await;
+            return self.set_payment_aside(&order, &attempt, &payment, reason).await;
         }
         match payment.state {
             ProviderState::Open => self.still_open(&order, &attempt, &payment).await,
@@ -84,7 +84,7 @@ impl Backend {
     }
 
     /// Keeps the evidence, once. What was not captured yet is given up when it has had its time.
-    async fn set_aside(
+    async fn set_payment_aside(
         self: &Arc<Self>,
         order: &OrderRow,
         attempt: &AttemptRow,

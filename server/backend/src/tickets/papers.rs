@@ -35,7 +35,7 @@ impl Backend {
     pub async fn order_tickets(self: &Arc<Self>, session: &Session, order: OrderId) -> Result<Vec<HeldTicket>> {
         match orders::one(&self.pg, order).await? {
             Some(row) if row.account == session.account && row.status == OrderStatus::Fulfilled => {
-                self.held(rows::rows_of_order(&self.pg, order).await?, session.account).await
+                self.held_tickets(rows::rows_of_order(&self.pg, order).await?, session.account).await
             }
             Some(row) if row.account == session.account => Ok(Vec::new()),
             _ => not_found("order"),
@@ -48,7 +48,7 @@ impl Backend {
     /// Outages only.
     pub async fn my_tickets(self: &Arc<Self>, session: &Session) -> Result<Vec<HeldTicket>> {
         let over = self.now().plus(-OVER_AFTER_MS);
-        self.held(rows::of_holder(&self.pg, session.account, over, HELD_MAX).await?, session.account).await
+        self.held_tickets(rows::of_holder(&self.pg, session.account, over, HELD_MAX).await?, session.account).await
     }
 
     /// One ticket that the caller holds, to be printed.
@@ -109,7 +109,7 @@ impl Backend {
     }
 
     async fn papers(self: &Arc<Self>, found: Vec<TicketRow>, account: AccountId) -> Result<Papers> {
-        let mut tickets = self.held(found, account).await?;
+        let mut tickets = self.held_tickets(found, account).await?;
         // The door refuses what is offered: on paper it would only look like a ticket.
         tickets.retain(|ticket| !ticket.is_offered());
         if tickets.is_empty() {
@@ -123,7 +123,7 @@ impl Backend {
     }
 
     /// Tickets as an account may see them.
-    async fn held(self: &Arc<Self>, found: Vec<TicketRow>, reader: AccountId) -> Result<Vec<HeldTicket>> {
+    async fn held_tickets(self: &Arc<Self>, found: Vec<TicketRow>, reader: AccountId) -> Result<Vec<HeldTicket>> {
         let mut list = Vec::with_capacity(found.len());
         for row in found {
             let sale = self.sale(row.performance).await?;

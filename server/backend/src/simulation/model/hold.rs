@@ -145,7 +145,9 @@ impl Hot {
                 left -= 1;
             }
             for hold in self.run_out(now, EXPIRED_MAX) {
-                let Some(record) = self.state.holds.get(&hold).filter(|_| self.has_run_out(&hold, now)) else { continue };
+                let Some(record) = self.state.holds.get(&hold).filter(|_| self.has_run_out(&hold, now)) else {
+                    continue;
+                };
                 for seat in &record.seats {
                     let within = area.ranges.iter().any(|(first, last)| (first..=last).contains(&seat));
                     let byte = SeatByte(self.state.seats[*seat as usize]);
