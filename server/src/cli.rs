@@ -102,7 +102,7 @@ enum Command {
     /// Measure what the program does, beside baselines of the same run
     Bench(bench::BenchArgs),
     /// Say what is wrong with settings, stores and invariants
-    Doctor,
+    Doctor(doctor::DoctorArgs),
 }
 
 /// Runs the command line of this process.
@@ -166,7 +166,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Queue { command } => return queue::run(command).await,
         Command::Rush(args) => return rush::run(args).await,
         Command::Bench(args) => return bench::run(args).await,
-        Command::Doctor => return doctor::run().await,
+        Command::Doctor(args) => return doctor::run(&args).await,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -2,12 +2,21 @@
 
 use super::print;
 use crate::run::StoreAccess;
-use backend::{Backend, Config, SystemClock};
+use backend::{Backend, Config, Finding, SystemClock};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+#[derive(clap::Args)]
+pub(super) struct DoctorArgs {
+    /// Tell every check of the invariants by name, also those that hold
+    #[arg(long)]
+    audit: bool,
+}
+
 struct Findings {
     wrong: usize,
+    /// Whether checks that hold are told one by one.
+    by_name: bool,
 }
 
 impl Findings {
@@ -18,6 +27,22 @@ impl Findings {
     fn wrong(&mut self, what: &str) {
         self.wrong += 1;
         print(&format!("wrong  {what}"));
+    }
+
+    /// Tells what checks found of something; what holds in one line, unless each is told by name.
+    fn checked(&mut self, of: &str, findings: &[Finding], in_short: &str) {
+        for finding in findings {
+            match finding.breach() {
+                Some(breach) => self.wrong(&format!("{of}: {breach}")),
+                None if self.by_name => {
+                    self.ok(&format!("{of}: {}: {}", finding.check.invariant, finding.check.title));
+                }
+                None => {}
+            }
+        }
+        if !self.by_name && findings.iter().all(Finding::holds) {
+            self.ok(&format!("{of}: {in_short}"));
+        }
     }
 }
 
@@ -32,8 +57,8 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-pub(super) async fn run() -> anyhow::Result<ExitCode> {
-    let mut found = Findings { wrong: 0 };
+pub(super) async fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+    let mut found = Findings { wrong: 0, by_name: args.audit };
     let config = match Config::from_env() {
         Ok(config) => {
             found.ok(&format!("settings: {:?}, data in {}", config.environment, config.data_dir.display()));
@@ -90,21 +115,19 @@ async fn audit_all(
     found: &mut Findings,
 ) -> backend::Result<()> {
     for id in sales {
-        let breaches = backend.audit(*id).await?;
-        if breaches.is_empty() {
-            found.ok(&format!("sale {id}: I1 to I5 hold in both stores"));
-        }
+        let findings = backend.audit_sale(*id).await?;
+        found.checked(&format!("sale {id}"), &findings, "I1 to I5 hold in both stores");
         if let Some((at, repaired)) = backend.last_reconciled(*id).await? {
             let ago_s = (backend.now().0 - at.0).max(0) / 1_000;
             let text = format!("sale {id}: compared with its orders {ago_s} s ago, {repaired} repairs in all");
             found.ok(&text);
         }
-        for breach in breaches {
-            found.wrong(&format!("sale {id}: {breach}"));
-        }
     }
     if sales.is_empty() {
         found.ok("no sale is running");
     }
+    let findings = backend.audit_system().await?;
+    let in_short = format!("all {} checks of money, promises and history hold", findings.len());
+    found.checked("books", &findings, &in_short);
     Ok(())
 }
