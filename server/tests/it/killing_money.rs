@@ -58,7 +58,8 @@ fn called(folder: &Path, names: &mut BTreeSet<String>) {
             called(&path, names);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = std::fs::read_to_string(&path).unwrap();
-            names.extend(text.split(".fault(\"").skip(1).filter_map(|rest| Some(rest.split_once('"')?.0.to_owned())));
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            names.extend(code.filter_map(|line| Some(line.split_once(".fault(\"")?.1.split_once('"')?.0.to_owned())));
         }
     }
 }
@@ -132,7 +133,7 @@ async fn killed_while_a_payment_fails_its_seats_stay_held_and_another_card_pays(
 }
 
 /// What must be so once a refund of two seats is done: everything once.
-async fn assert_refunded_once(arena: &Arena, held: &Held, started: &PayStarted, point: &str) {
+pub(crate) async fn assert_refunded_once(arena: &Arena, held: &Held, started: &PayStarted, point: &str) {
     arena.await_status(held.order, "refunded").await;
     for (what, sql, times) in [
         ("one refund", "select count(*) from refunds r join attempts a on a.id = r.attempt_id where a.order_id = $1", 1),
@@ -168,7 +169,7 @@ async fn assert_refunded_once(arena: &Arena, held: &Held, started: &PayStarted, 
 }
 
 /// A member of the house refunds two seats; whoever must agree does. The server does the rest.
-async fn refund(arena: &Arena, owner: &Fan, held: &Held) {
+pub(crate) async fn refund(arena: &Arena, owner: &Fan, held: &Held) {
     let (order, session) = (held.order, &owner.session);
     let asked = arena.backend.staff_refund(session, order, &held.seats, "as agreed by telephone").await.unwrap();
     if asked.status == RefundStatus::Requested {
@@ -191,7 +192,7 @@ async fn refunds_survive(points: &[&'static str]) {
     }
     for (point, held, started) in &bought {
         at_rest(&arena).await;
-        arena.restart_server(&[(SWITCH, point)]).await;
+        arena.restart_server(&[(SWITCH, *point)]).await;
         refund(&arena, &owner, held).await;
         dies_and_returns(&mut arena, point).await;
         assert_refunded_once(&arena, held, started, point).await;
@@ -245,8 +246,10 @@ async fn killed_while_money_that_fits_nothing_goes_back_it_goes_back_once() {
         assert_eq!(arena.provider().refunded(&started).await, held.total.minor, "{point}: all of it, once");
         // The seats are still the fan's, and another payment takes them.
         arena.await_status(held.order, "pending_payment").await;
-        arena.buy(&fan, held.order).await;
-        assert_paid_once(&arena, held.order, 2).await;
+        let order = arena.buy(&fan, held.order).await;
+        assert_eq!(order.tickets.len(), 2, "{point}");
+        let captured = "select count(*) from attempts where order_id = $1 and status = 'captured'";
+        assert_eq!(arena.count_of(held.order, captured).await, 1, "{point}: one payment is kept");
     }
     arena.finish().await;
 }
