@@ -225,6 +225,22 @@ impl Backend {
         Ok(findings)
     }
 
+    /// How many orders of a performance wait for the end of a payment, for their tickets or for a refund.
+    ///
+    /// # Errors
+    /// Outages only.
+    pub async fn unsettled(&self, id: PerformanceId) -> Result<i64> {
+        let count = sqlx::query_scalar(
+            "select count(*) from orders o where o.performance_id = $1 and (
+                o.status in ('payment_processing', 'paid')
+                or exists (select 1 from attempts a
+                    where a.order_id = o.id and a.status in ('created', 'open', 'authorized'))
+                or exists (select 1 from attempts a join refunds r on r.attempt_id = a.id
+                    where a.order_id = o.id and r.status in ('requested', 'approved', 'submitted')))",
+        );
+        Ok(count.bind(id.0).fetch_one(&self.pg).await?)
+    }
+
     /// Every performance that is on sale.
     ///
     /// # Errors

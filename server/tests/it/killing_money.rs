@@ -36,11 +36,20 @@ fn way(point: &str) -> Option<Way> {
     Some(match point {
         "before-capture" | "after-capture" | "after-mail" => Way::Purchase,
         "before-take-back" => Way::FailedPayment,
-        "before-refund" | "after-refund" | "before-refund-commit" | "refund-committed" | "before-return"
-        | "after-return" | "returned" => Way::Refund,
+        "before-refund"
+        | "after-refund"
+        | "before-refund-commit"
+        | "refund-committed"
+        | "before-return"
+        | "after-return"
+        | "returned" => Way::Refund,
         "before-quarantine-refund" | "after-quarantine-refund" => Way::Quarantine,
-        "after-webhook" | "before-keyed-answer" | "before-numbers-commit" | "between-allocating"
-        | "plan-change-at-rest" | "plan-change-committed" => Way::Elsewhere,
+        "after-webhook"
+        | "before-keyed-answer"
+        | "before-numbers-commit"
+        | "between-allocating"
+        | "plan-change-at-rest"
+        | "plan-change-committed" => Way::Elsewhere,
         _ => return None,
     })
 }
@@ -136,7 +145,11 @@ async fn killed_while_a_payment_fails_its_seats_stay_held_and_another_card_pays(
 pub(crate) async fn assert_refunded_once(arena: &Arena, held: &Held, started: &PayStarted, point: &str) {
     arena.await_status(held.order, "refunded").await;
     for (what, sql, times) in [
-        ("one refund", "select count(*) from refunds r join attempts a on a.id = r.attempt_id where a.order_id = $1", 1),
+        (
+            "one refund",
+            "select count(*) from refunds r join attempts a on a.id = r.attempt_id where a.order_id = $1",
+            1,
+        ),
         (
             "which succeeded",
             "select count(*) from refunds r join attempts a on a.id = r.attempt_id
