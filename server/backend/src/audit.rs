@@ -166,6 +166,9 @@ const OF_A_SALE: &[SqlCheck] = &[
          where o.performance_id = $1 and a.status = 'captured' and o.status not in ('paid', 'fulfilled')
             and not exists (select 1 from refunds r where r.attempt_id = a.id
                 and r.status in ('requested', 'approved', 'submitted', 'succeeded'))
+            -- It came back from the fan's bank, and waits for the staff.
+            and not (o.status = 'refunded' and exists (select 1 from refunds r
+                where r.attempt_id = a.id and r.status = 'failed' and r.retried_as is null))
             -- The bank took it, or may.
             and not exists (select 1 from disputes d where d.attempt_id = a.id and d.status in ('opened', 'lost'))",
     ),
