@@ -30,14 +30,14 @@ fmt: ## Formats the Rust code.
 simulate: ## Plays sales of seats with faults in a model of both stores. SEEDS=100000 START=0 or SEED=123
 	@SEEDS='$(SEEDS)' START='$(START)' SEED='$(SEED)' scripts/simulate.sh
 
-rush: ## Simulates an on-sale and prints the result as JSON. FANS=2000 SEATS=2000 [URL=http://...] [QUEUE_ONLY=1]
-	@FANS='$(FANS)' SEATS='$(SEATS)' URL='$(URL)' QUEUE_ONLY='$(QUEUE_ONLY)' scripts/rush.sh
+rush: ## Simulates an on-sale and prints the result as JSON. FANS=2000 SEATS=2000 [URL=http://...] [QUEUE_ONLY=1] [WEBHOOKS=drop] [PROVIDER=flaky]
+	@FANS='$(FANS)' SEATS='$(SEATS)' URL='$(URL)' QUEUE_ONLY='$(QUEUE_ONLY)' WEBHOOKS='$(WEBHOOKS)' PROVIDER='$(PROVIDER)' scripts/rush.sh
 
 bench: ## Measures the program beside baselines and budgets, in some minutes. [ONLY=holds,fanout]
 	@ONLY='$(ONLY)' scripts/bench.sh
 
-doctor: ## Says what is wrong with settings, stores and invariants. DATA=data
-	@scripts/doctor.sh
+doctor: ## Says what is wrong with settings, stores and invariants. DATA=data [AUDIT=1]
+	@AUDIT='$(AUDIT)' scripts/doctor.sh
 
 watch: ## Develops: builds again and reloads the browser on each change. PORT=3000
 	@scripts/watch.sh

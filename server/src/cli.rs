@@ -118,7 +118,7 @@ enum Command {
     /// Match a provider's day with our records, repair what can be, and list what differs
     Reconcile(reconcile::ReconcileArgs),
     /// Say what is wrong with settings, stores and invariants
-    Doctor,
+    Doctor(doctor::DoctorArgs),
 }
 
 /// Runs the command line of this process.
@@ -185,7 +185,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Rush(args) => return rush::run(args).await,
         Command::Bench(args) => return bench::run(args).await,
         Command::Reconcile(args) => return reconcile::run(args).await,
-        Command::Doctor => return doctor::run().await,
+        Command::Doctor(args) => return doctor::run(&args).await,
     }
     Ok(ExitCode::SUCCESS)
 }

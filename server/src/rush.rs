@@ -23,12 +23,12 @@ pub(crate) mod http;
 mod journal;
 #[cfg(test)]
 mod mock;
+mod progress;
 mod report;
 pub(crate) mod waiting;
 mod watch;
 mod world;
 
-use std::fmt;
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -39,7 +39,6 @@ use domain::{AccountId, PerformanceId};
 use ed25519_dalek::VerifyingKey;
 use futures::{StreamExt as _, stream};
 use rand::{RngExt as _, SeedableRng as _, rngs::StdRng, seq::SliceRandom as _};
-use serde::Serialize;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep, timeout, timeout_at};
 
@@ -50,6 +49,7 @@ use self::watch::SocketLog;
 use self::world::World;
 
 pub use self::area::StandingArea;
+pub use self::progress::Progress;
 pub use self::report::Report;
 pub use self::waiting::{Memory, WaitConfig, WaitReport, run as wait};
 
@@ -200,70 +200,25 @@ impl RushConfig {
     }
 }
 
-/// Where a run stands; its `Display` is a line for people.
-#[derive(Clone, Debug, Serialize)]
-pub struct Progress {
-    /// Seconds since the start.
-    pub elapsed_s: u64,
-    /// All fans.
-    pub fans: u64,
-    /// Have a place in the queue.
-    pub joined: u64,
-    /// Went in.
-    pub admitted: u64,
-    /// Accepted holds.
-    pub holds: u64,
-    /// Holds lost to others.
-    pub conflicts: u64,
-    /// Accepted cards.
-    pub paid: u64,
-    /// Issued tickets.
-    pub tickets: u64,
-    /// Fans whose evening is over.
-    pub finished: u64,
-    /// Open sockets to the live map.
-    pub sockets: u64,
-    /// Places that may enter.
-    pub serving: u32,
-    /// Seats available.
-    pub stock: u32,
-}
+/// What is done beside the fans: it answers with every breach that it finds.
+pub type Step<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Vec<String>>> + Send + 'a>>;
 
-impl fmt::Display for Progress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:>4} s  joined {}/{}  serving {}  admitted {}  holds {} (+{} lost)  paid {}  tickets {}  left {}  sockets {}  stock {}",
-            self.elapsed_s,
-            self.joined,
-            self.fans,
-            self.serving,
-            self.admitted,
-            self.holds,
-            self.conflicts,
-            self.paid,
-            self.tickets,
-            self.finished,
-            self.sockets,
-            self.stock
-        )
-    }
+/// What is done when the fans have had their evening.
+#[derive(Default)]
+pub struct Steps<'a> {
+    /// At once: trouble is ended, and what it left behind is waited for.
+    pub recovery: Option<Step<'a>>,
+    /// When every order was read: the server's own audit.
+    pub audit: Option<Step<'a>>,
 }
-
-/// The server's own audit: it answers with every breach that the stores show.
-pub type Audit<'a> = Pin<Box<dyn Future<Output = anyhow::Result<Vec<String>>> + Send + 'a>>;
 
 /// Lives one rush and reports. `progress` is called about once a second. A breach is part of the report,
 /// not an error.
 ///
 /// # Errors
-/// The configuration contradicts itself, the server does not answer at the start, the audit fails, or
-/// the journals can't be written.
-pub async fn run(
-    config: RushConfig,
-    audit: Option<Audit<'_>>,
-    mut progress: impl FnMut(&Progress),
-) -> anyhow::Result<Report> {
+/// The configuration contradicts itself, the server does not answer at the start, a step fails, or the
+/// journals can't be written.
+pub async fn run(config: RushConfig, steps: Steps<'_>, mut progress: impl FnMut(&Progress)) -> anyhow::Result<Report> {
     config.check()?;
     let world = Arc::new(World::find(&config).await?);
     let stop = world.stop.clone().drop_guard();
@@ -274,6 +229,10 @@ pub async fn run(
     world.ready(Instant::now() + READY_LIMIT).await?;
 
     let mut fans = rush(&config, &world, &mut progress).await?;
+    let left = match steps.recovery {
+        Some(recovery) => recovery.await.context("waiting for the end of the trouble")?,
+        None => Vec::new(),
+    };
     let (settled, ends) = settle(&world, &mut fans).await;
     let map_breaches = last_look(&world, cookies, &settled).await;
     drop(stop);
@@ -288,7 +247,8 @@ pub async fn run(
     let mut breaches = checks::breaches(&rules(&config, &world), &entries);
     breaches.extend(world.board.contradictions());
     breaches.extend(map_breaches);
-    if let Some(audit) = audit {
+    breaches.extend(left);
+    if let Some(audit) = steps.audit {
         let found = audit.await.context("the server's own audit")?;
         breaches.extend(found.into_iter().map(|what| format!("audit: {what}")));
     }
@@ -322,10 +282,10 @@ async fn rush(
                 }
                 None => break,
             },
-            _ = ticks.tick() => progress(&progress_of(config, world)),
+            _ = ticks.tick() => progress(&Progress::of(config, world)),
         }
     }
-    progress(&progress_of(config, world));
+    progress(&Progress::of(config, world));
     Ok(fans)
 }
 
@@ -345,24 +305,6 @@ fn cast(config: &RushConfig, world: &Arc<World>) -> Vec<(Fan, Instant)> {
             (Fan::new(Arc::clone(world), login.account, line, StdRng::seed_from_u64(dice.random())), start)
         })
         .collect()
-}
-
-fn progress_of(config: &RushConfig, world: &World) -> Progress {
-    let (tally, status) = (&world.tally, world.board.newest());
-    Progress {
-        elapsed_s: world.clock.elapsed().as_secs(),
-        fans: u64::try_from(config.fans.len()).unwrap_or(u64::MAX),
-        joined: tally.joined.get(),
-        admitted: tally.admitted.get(),
-        holds: tally.holds.get(),
-        conflicts: tally.conflicts.get(),
-        paid: tally.paid.get(),
-        tickets: tally.tickets.get(),
-        finished: tally.finished.get(),
-        sockets: u64::try_from(world.socket_count()).unwrap_or(u64::MAX),
-        serving: status.as_ref().map_or(0, |status| status.serving),
-        stock: status.as_ref().map_or(0, |status| status.stock),
-    }
 }
 
 /// Reads what became of every order, the paid ones until they are settled.
@@ -451,8 +393,9 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn an_honest_house_sells_out_without_a_breach() {
         let house = House::open(60, 10, Fault::None).await;
-        let audit: Audit<'_> = Box::pin(async { Ok(Vec::new()) });
-        let report = run(quick(&house, 100), Some(audit), |_| {}).await.unwrap();
+        let audit: Step<'_> = Box::pin(async { Ok(Vec::new()) });
+        let steps = Steps { audit: Some(audit), ..Steps::default() };
+        let report = run(quick(&house, 100), steps, |_| {}).await.unwrap();
         assert_eq!(report.breaches, Vec::<String>::new());
         assert_eq!(report.errors, BTreeMap::new());
         assert_eq!(report.ends.values().sum::<u64>(), 100);
@@ -471,18 +414,21 @@ mod tests {
         ];
         let runs = cases.map(|(fault, mark)| async move {
             let house = House::open(60, 3, fault).await;
-            let report = run(quick(&house, 60), None, |_| {}).await.unwrap();
+            let report = run(quick(&house, 60), Steps::default(), |_| {}).await.unwrap();
             assert!(report.breaches.iter().any(|what| what.starts_with(mark)), "{fault:?}: {:?}", report.breaches);
         });
         futures::future::join_all(runs).await;
     }
 
     #[tokio::test]
-    async fn what_the_audit_finds_is_reported() {
+    async fn what_the_steps_find_is_reported() {
         let house = House::open(10, 2, Fault::None).await;
-        let audit: Audit<'_> = Box::pin(async { Ok(vec!["I3: a posting does not sum to zero".to_owned()]) });
-        let report = run(quick(&house, 5), Some(audit), |_| {}).await.unwrap();
-        assert_eq!(report.breaches, ["audit: I3: a posting does not sum to zero"]);
+        let finds =
+            |what: &'static str| -> Option<Step<'static>> { Some(Box::pin(async move { Ok(vec![what.to_owned()]) })) };
+        let steps =
+            Steps { recovery: finds("I2: a payment is open"), audit: finds("I3: a posting does not sum to zero") };
+        let report = run(quick(&house, 5), steps, |_| {}).await.unwrap();
+        assert_eq!(report.breaches, ["I2: a payment is open", "audit: I3: a posting does not sum to zero"]);
     }
 
     #[test]

@@ -400,5 +400,30 @@ mod tests {
                 order.status = step.to;
             }
         }
+
+        /// What is told in any order, more than once, and again until nothing moves, comes to one end: the inbox
+        /// keeps what can't be applied yet. Words that come too late for a captured payment are among it.
+        #[test]
+        fn in_any_order_and_told_again_the_same_words_come_to_one_end(
+            told in Just(vec![
+                OrderEvent::Captured, OrderEvent::Captured, OrderEvent::Issued, OrderEvent::Issued,
+                OrderEvent::AllRefunded, OrderEvent::Pay, OrderEvent::Expire, OrderEvent::Cancel, OrderEvent::Reclaimed,
+            ]).prop_shuffle(),
+            refunds in any::<bool>(),
+        ) {
+            let mut order = facts(OrderStatus::PaymentProcessing);
+            let mut entered = Vec::new();
+            for _ in 0..told.len() {
+                for event in told.iter().filter(|event| refunds || **event != OrderEvent::AllRefunded) {
+                    let Ok(step) = transition(order, *event, Millis(5_000)) else { continue };
+                    order.status = step.to;
+                    entered.push(step.to);
+                }
+            }
+            let end = if refunds { OrderStatus::Refunded } else { OrderStatus::Fulfilled };
+            prop_assert_eq!(order.status, end);
+            let paid = entered.iter().filter(|status| **status == OrderStatus::Paid).count();
+            prop_assert_eq!(paid, 1, "one payment: {:?}", entered);
+        }
     }
 }

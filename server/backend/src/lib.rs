@@ -40,7 +40,7 @@ mod work;
 
 pub use self::redis::StoreFinding;
 pub use accounts::{Client, SignedIn};
-pub use audit::Breach;
+pub use audit::{Breach, Check, Finding, Scope, checks as audit_checks};
 pub use backend::{Backend, FAULT_POINTS};
 pub use beacon::use_tls;
 pub use clock::{Clock, ManualClock, SystemClock};

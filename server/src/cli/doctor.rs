@@ -2,12 +2,21 @@
 
 use super::print;
 use crate::run::StoreAccess;
-use backend::{Backend, Config, SystemClock, chain};
+use backend::{Backend, Config, Finding, SystemClock, chain};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+#[derive(clap::Args)]
+pub(super) struct DoctorArgs {
+    /// Tell every check of the invariants by name, also those that hold
+    #[arg(long)]
+    audit: bool,
+}
+
 struct Findings {
     wrong: usize,
+    /// Whether checks that hold are told one by one.
+    by_name: bool,
 }
 
 impl Findings {
@@ -19,10 +28,26 @@ impl Findings {
         self.wrong += 1;
         print(&format!("wrong  {what}"));
     }
+
+    /// Tells what checks found of something; what holds in one line, unless each is told by name.
+    fn checked(&mut self, of: &str, findings: &[Finding], in_short: &str) {
+        for finding in findings {
+            match finding.breach() {
+                Some(breach) => self.wrong(&format!("{of}: {breach}")),
+                None if self.by_name => {
+                    self.ok(&format!("{of}: {}: {}", finding.check.invariant, finding.check.title));
+                }
+                None => {}
+            }
+        }
+        if !self.by_name && findings.iter().all(Finding::holds) {
+            self.ok(&format!("{of}: {in_short}"));
+        }
+    }
 }
 
-pub(super) async fn run() -> anyhow::Result<ExitCode> {
-    let mut found = Findings { wrong: 0 };
+pub(super) async fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
+    let mut found = Findings { wrong: 0, by_name: args.audit };
     let config = match Config::from_env() {
         Ok(config) => {
             found.ok(&format!("settings: {:?}, data in {}", config.environment, config.data_dir.display()));
@@ -98,17 +123,12 @@ async fn audit_all(
     found: &mut Findings,
 ) -> backend::Result<()> {
     for id in sales {
-        let breaches = backend.audit(*id).await?;
-        if breaches.is_empty() {
-            found.ok(&format!("sale {id}: I1 to I5 hold in both stores"));
-        }
+        let findings = backend.audit_sale(*id).await?;
+        found.checked(&format!("sale {id}"), &findings, "I1 to I5 hold in both stores");
         if let Some((at, repaired)) = backend.last_reconciled(*id).await? {
             let ago_s = (backend.now().0 - at.0).max(0) / 1_000;
             let text = format!("sale {id}: compared with its orders {ago_s} s ago, {repaired} repairs in all");
             found.ok(&text);
-        }
-        for breach in breaches {
-            found.wrong(&format!("sale {id}: {breach}"));
         }
     }
     if sales.is_empty() {
@@ -117,5 +137,8 @@ async fn audit_all(
     for (fine, text) in super::reconcile::findings(backend).await? {
         if fine { found.ok(&text) } else { found.wrong(&text) }
     }
+    let findings = backend.audit_system().await?;
+    let in_short = format!("all {} checks of money, promises and history hold", findings.len());
+    found.checked("books", &findings, &in_short);
     Ok(())
 }

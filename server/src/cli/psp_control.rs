@@ -11,6 +11,8 @@ use std::time::Duration;
 
 /// Longest wait for an answer: these calls are not slowed down by switches.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
+/// The variable with the key of the calls under /control.
+const CONTROL_KEY: &str = "STARARENA_PSP_CONTROL_KEY";
 
 #[derive(clap::Args)]
 pub(super) struct PspControlArgs {
@@ -18,7 +20,7 @@ pub(super) struct PspControlArgs {
     #[arg(long, env = "STARARENA_PSP_URL", default_value = "http://127.0.0.1:8090")]
     url: String,
     /// Key of the calls under /control; without one, the merchant's key
-    #[arg(long, env = "STARARENA_PSP_CONTROL_KEY", hide_env_values = true)]
+    #[arg(long, env = CONTROL_KEY, hide_env_values = true)]
     control_key: Option<String>,
     /// The merchant's key
     #[arg(long, env = "STARARENA_PSP_API_KEY", hide_env_values = true, default_value = "sandbox-api-key")]
@@ -160,14 +162,25 @@ impl From<PspControlCommand> for Call {
 pub(super) async fn run(args: PspControlArgs) -> anyhow::Result<()> {
     let PspControlArgs { url, control_key, api_key, command } = args;
     let key = control_key.filter(|key| !key.is_empty()).unwrap_or(api_key);
-    let (status, answer) = send(url.trim_end_matches('/'), &key, command.into()).await?;
+    let answer = accepted(send(url.trim_end_matches('/'), &key, command.into()).await?)?;
+    print(&serde_json::to_string_pretty(&answer)?);
+    Ok(())
+}
+
+/// Sets all switches of a provider: what is not named goes back to its default.
+pub(super) async fn set_all(url: &str, api_key: &str, switches: Value) -> anyhow::Result<()> {
+    let key = std::env::var(CONTROL_KEY).ok().filter(|key| !key.is_empty()).unwrap_or_else(|| api_key.to_owned());
+    accepted(send(url, &key, Call::new(Method::PUT, "switches", switches)).await?)?;
+    Ok(())
+}
+
+fn accepted((status, answer): (StatusCode, Value)) -> anyhow::Result<Value> {
     if !status.is_success() {
         let error = &answer["error"];
         let (code, message) = (error["code"].as_str().unwrap_or("unknown"), error["message"].as_str());
         bail!("the provider refused ({status}, {code}): {}", message.unwrap_or("it gave no reason"));
     }
-    print(&serde_json::to_string_pretty(&answer)?);
-    Ok(())
+    Ok(answer)
 }
 
 async fn send(url: &str, key: &str, call: Call) -> anyhow::Result<(StatusCode, Value)> {

@@ -1,20 +1,23 @@
 //! `stararena rush`: starts what a simulated on-sale needs, lives it, audits the stores, reports.
 
+mod trouble;
+
 use super::{print, tell};
 use crate::bench::hello::Hello;
 use crate::bench::{load, memory};
 use crate::run::{ServerProcess, StoreAccess, TemporaryFolder};
-use crate::rush::{self, FanLogin, Memory, Report, RushConfig, StandingArea, WaitConfig, WaitReport};
+use crate::rush::{self, FanLogin, Memory, Report, RushConfig, StandingArea, Steps, WaitConfig, WaitReport};
 use anyhow::Context as _;
 use app::context::queue_cookie;
 use backend::bench::Bench;
-use backend::{Backend, Config, SystemClock};
+use backend::{Backend, Config, Finding, SystemClock};
 use domain::PerformanceId;
 use domain::venue::generate;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
+use trouble::{Mood, Recovery, Trouble, Webhooks};
 
 /// Length of a visit in milliseconds: short, so that the slots of fans who walked away, and keep theirs
 /// until it ends, return within the run.
@@ -73,6 +76,13 @@ pub(super) struct RushArgs {
     /// How many seconds fans are let in; with --queue-only
     #[arg(long, default_value_t = 45.0)]
     entry_seconds: f64,
+    /// What becomes of the provider's webhooks, during the run and after it
+    #[arg(long, value_enum, default_value_t = Webhooks::Deliver, conflicts_with_all = ["url", "queue_only"])]
+    webhooks: Webhooks,
+    /// How the provider is while the fans are at it: flaky fails a third of its calls. Then it is well, and the
+    /// report tells how long it took until every payment had ended
+    #[arg(long, value_enum, default_value_t = Mood::Well, conflicts_with_all = ["url", "queue_only"])]
+    provider: Mood,
     /// Write every operation of every fan to this file
     #[arg(long)]
     journal: Option<PathBuf>,
@@ -101,10 +111,17 @@ pub(super) async fn run(args: RushArgs) -> anyhow::Result<ExitCode> {
 
 /// The report as JSON, and whether it tells of a breach.
 async fn run_on(args: &RushArgs, mut config: Config, stores: &StoreAccess) -> anyhow::Result<(String, bool)> {
+    let mut settings = vec![("STARARENA_VISIT_TTL_MS", VISIT_TTL_MS)];
+    if args.webhooks == Webhooks::Drop || args.provider == Mood::Flaky {
+        settings.extend(trouble::SETTINGS);
+    }
     let server = match &args.url {
         Some(_) => None,
-        None => Some(ServerProcess::start(&config, stores, &[("STARARENA_VISIT_TTL_MS", VISIT_TTL_MS)]).await?),
+        None => Some(ServerProcess::start(&config, stores, &settings).await?),
     };
+    let trouble = server
+        .as_ref()
+        .and_then(|server| Trouble::of((args.webhooks, args.provider), server.provider_url(), &config.psp.api_key));
     let url = match (&server, &args.url) {
         (Some(server), _) => server.url.clone(),
         (None, Some(url)) => url.trim_end_matches('/').to_owned(),
@@ -120,8 +137,8 @@ async fn run_on(args: &RushArgs, mut config: Config, stores: &StoreAccess) -> an
             let report = door.wait(args).await?;
             return anyhow::Ok((serde_json::to_string(&report)?, !report.breaches.is_empty()));
         }
-        let report = drive(args, &backend, url).await?;
-        anyhow::Ok((serde_json::to_string(&report)?, !report.breaches.is_empty()))
+        let told = drive(args, &backend, url, trouble.as_ref()).await?;
+        anyhow::Ok((serde_json::to_string(&told)?, !told.report.breaches.is_empty()))
     }
     .await;
     if let Some(server) = server {
@@ -130,7 +147,21 @@ async fn run_on(args: &RushArgs, mut config: Config, stores: &StoreAccess) -> an
     outcome
 }
 
-async fn drive(args: &RushArgs, backend: &Arc<Backend>, url: String) -> anyhow::Result<Report> {
+/// The report, with what was made to fail beside it.
+#[derive(serde::Serialize)]
+struct Told {
+    #[serde(flatten)]
+    report: Report,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recovery: Option<Recovery>,
+}
+
+async fn drive(
+    args: &RushArgs,
+    backend: &Arc<Backend>,
+    url: String,
+    trouble: Option<&Trouble>,
+) -> anyhow::Result<Told> {
     tell(&format!("seeding {} fans and {} seats", args.fans, args.seats));
     let plan = generate::standing_arena(args.seats, "Rush Arena");
     let areas = StandingArea::of(&plan);
@@ -153,16 +184,46 @@ async fn drive(args: &RushArgs, backend: &Arc<Backend>, url: String) -> anyhow::
     config.seed = args.seed;
     config.journal.clone_from(&args.journal);
     config.verify_key = ed25519_dalek::VerifyingKey::from_bytes(&backend.ticket_verify_key().1).ok();
-    let audited = Arc::clone(backend);
-    let audit: rush::Audit<'_> = Box::pin(async move {
-        let breaches = audited.audit(performance).await?;
-        Ok(breaches.iter().map(ToString::to_string).collect())
-    });
-    let report = rush::run(config, Some(audit), |progress| tell(&progress.to_string())).await?;
+    if let Some(trouble) = trouble {
+        trouble.begin().await.context("making the provider misbehave")?;
+    }
+    let ended = OnceLock::new();
+    let steps = Steps {
+        recovery: trouble.map(|trouble| recovery(trouble, backend, performance, &ended)),
+        audit: Some(audit(backend, performance, args.url.is_none())),
+    };
+    let report = rush::run(config, steps, |progress| tell(&progress.to_string())).await?;
     for breach in &report.breaches {
         tell(&format!("breach: {breach}"));
     }
-    Ok(report)
+    Ok(Told { report, recovery: ended.into_inner() })
+}
+
+/// Ends the trouble, and waits until every payment has ended.
+fn recovery<'a>(
+    trouble: &'a Trouble,
+    backend: &'a Arc<Backend>,
+    performance: PerformanceId,
+    ended: &'a OnceLock<Recovery>,
+) -> rush::Step<'a> {
+    Box::pin(async move {
+        let recovery = trouble.end(backend, performance).await?;
+        tell(&recovery.to_string());
+        let breaches = recovery.breach().into_iter().collect();
+        ended.set(recovery).ok();
+        Ok(breaches)
+    })
+}
+
+/// The audit of the sale and, where the stores are of this run alone, of everything in them.
+fn audit(backend: &Arc<Backend>, performance: PerformanceId, whole: bool) -> rush::Step<'_> {
+    Box::pin(async move {
+        let mut breaches = backend.audit(performance).await?;
+        if whole {
+            breaches.extend(backend.audit_system().await?.iter().filter_map(Finding::breach));
+        }
+        Ok(breaches.iter().map(ToString::to_string).collect())
+    })
 }
 
 /// The door before which a crowd waits.

@@ -95,6 +95,11 @@ impl ServerProcess {
         Ok(Self { url, child, provider })
     }
 
+    /// The base address of its provider.
+    pub fn provider_url(&self) -> &str {
+        &self.provider.url
+    }
+
     /// Its process id, while it runs.
     pub fn pid(&self) -> Option<u32> {
         self.child.id()

@@ -333,7 +333,8 @@ impl Arena {
         self.backend.seat_bytes(self.performance).await.unwrap()[seat as usize]
     }
 
-    /// Checks I1 to I5 in both stores, an empty outbox and inbox, and the orderly end of every process.
+    /// Checks an empty outbox and inbox, every invariant of all sales and of the whole system, and the orderly
+    /// end of every process. At the end of every test.
     pub(crate) async fn finish(mut self) {
         if self.workers.is_none() && self.crew.is_empty() && (self.server.is_none() || self.role == "serve") {
             self.start_workers();
@@ -348,10 +349,13 @@ impl Arena {
             "the outbox is empty",
             self.count("select count(*) from outbox where done_ms is null").await == 0
         );
+        let mut breaches = Vec::new();
         for sale in self.backend.sales().await.unwrap() {
-            let breaches = self.backend.audit(sale).await.unwrap();
-            assert!(breaches.is_empty(), "{}", breaches.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
+            breaches.extend(self.backend.audit(sale).await.unwrap());
         }
+        let whole = self.backend.audit_system().await.unwrap();
+        breaches.extend(whole.iter().filter_map(backend::Finding::breach));
+        assert!(breaches.is_empty(), "{}", breaches.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"));
         if let Some(server) = self.server.take() {
             server.stop().await;
         }

@@ -8,7 +8,8 @@ use domain::hold::SeatState;
 use domain::order::PayStarted;
 use reqwest::Method;
 
-async fn deliver(arena: &Arena, body: &str, signature: &str) -> Reply {
+/// Delivers a webhook as the provider would.
+pub(crate) async fn deliver(arena: &Arena, body: &str, signature: &str) -> Reply {
     let request = arena.plain_request(Method::POST, "/webhooks/sandbox").header("starpay-signature", signature);
     arena.send(request.header("content-type", "application/json").body(body.to_owned())).await
 }

@@ -125,4 +125,22 @@ proptest! {
             prop_assert_eq!(after.left_minor(), captured - after.done_minor - after.pending_minor);
         }
     }
+
+    /// Messages of one refund in any order, twice, and again until nothing moves: it comes to one end, and
+    /// its money leaves once.
+    #[test]
+    fn in_any_order_and_told_again_a_refund_comes_to_one_end(
+        told in Just(vec![
+            RefundEvent::Approve, RefundEvent::Submit, RefundEvent::Succeed,
+            RefundEvent::Approve, RefundEvent::Submit, RefundEvent::Succeed,
+        ]).prop_shuffle(),
+    ) {
+        let (mut status, mut gone) = (RefundStatus::Requested, 0);
+        for event in std::iter::repeat_n(&told, told.len()).flatten() {
+            let Ok(step) = transition(status, *event) else { continue };
+            gone += i32::from(step.effect == RefundEffect::Done);
+            status = step.to;
+        }
+        prop_assert_eq!((status, gone), (RefundStatus::Succeeded, 1));
+    }
 }

@@ -44,6 +44,21 @@ impl Arena {
         self.start_worker(number).await;
     }
 
+    /// Starts the server with points, separated by commas, at which it ends by itself: perhaps before it listens.
+    pub(crate) async fn start_doomed(&mut self, points: &str) {
+        let mut settings = self.settings.clone();
+        settings.insert("STARARENA_FAULT_POINTS".to_owned(), points.to_owned());
+        let log = self.scratch.0.join("server.log");
+        self.server = Some(Server::start_doomed(self.role, &settings, &log).await);
+    }
+
+    /// The points at which servers of this arena ended, the first first.
+    pub(crate) fn points_reached(&self) -> Vec<String> {
+        let log = std::fs::read_to_string(self.scratch.0.join("server.log")).unwrap_or_default();
+        let lines = log.lines().filter(|line| line.contains("fault point reached"));
+        lines.filter_map(|line| Some(line.rsplit_once("name=\"")?.1.split_once('"')?.0.to_owned())).collect()
+    }
+
     /// Kills Redis as a power cut of its process would. It comes back with its append-only file, or empty.
     pub(crate) async fn restart_redis(&mut self, empty: bool) {
         let stores = self.stores.as_mut().unwrap();

@@ -50,12 +50,17 @@ pub(super) fn free_port() -> u16 {
 
 /// Waits for the line that names the address.
 pub(super) async fn address(stdout: ChildStdout, log: &Path) -> String {
-    announced(stdout, log, "listening on ").await
+    came_up(announced(stdout, "listening on ").await, log)
+}
+
+fn came_up(url: Option<String>, log: &Path) -> String {
+    let Some(url) = url else { panic!("the process did not come up:\n{}", tail(log)) };
+    url
 }
 
 /// Waits for a line with these words, answers what follows them, and reads on behind it, so that the
-/// pipe never fills.
-async fn announced(stdout: ChildStdout, log: &Path, words: &str) -> String {
+/// pipe never fills; none when no such line came.
+async fn announced(stdout: ChildStdout, words: &str) -> Option<String> {
     let mut lines = BufReader::new(stdout).lines();
     let found = async {
         while let Ok(Some(line)) = lines.next_line().await {
@@ -66,9 +71,8 @@ async fn announced(stdout: ChildStdout, log: &Path, words: &str) -> String {
         None
     };
     let found = tokio::time::timeout(START_LIMIT, found).await.ok().flatten();
-    let Some(url) = found else { panic!("the process did not come up:\n{}", tail(log)) };
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-    url
+    found
 }
 
 pub(super) fn tail(log: &Path) -> String {
@@ -86,14 +90,31 @@ pub(crate) struct Server {
 impl Server {
     /// Starts a role (`all`, `serve` or `worker`) and waits until it says that it works.
     pub(super) async fn start(role: &str, settings: &HashMap<String, String>, log: &Path) -> Self {
+        let (server, url) = Self::spawn(role, settings, log).await;
+        came_up(url, log);
+        server
+    }
+
+    /// Starts a role that may end before it says that it works.
+    pub(super) async fn start_doomed(role: &str, settings: &HashMap<String, String>, log: &Path) -> Self {
+        Self::spawn(role, settings, log).await.0
+    }
+
+    /// The process, and what it said once it works.
+    async fn spawn(role: &str, settings: &HashMap<String, String>, log: &Path) -> (Self, Option<String>) {
         let file = OpenOptions::new().append(true).create(true).open(log).unwrap();
         let mut command = program(settings);
         // No site is built for these tests: pages name their files without hashes.
         command.env("LEPTOS_OUTPUT_NAME", "stararena").env("LEPTOS_SITE_ROOT", log.with_file_name("site"));
         let mut child = command.arg(role).stdout(Stdio::piped()).stderr(file).spawn().unwrap();
         let words = if role == "worker" { "working" } else { "listening on " };
-        announced(child.stdout.take().unwrap(), log, words).await;
-        Self { child, log: log.to_owned() }
+        let url = announced(child.stdout.take().unwrap(), words).await;
+        (Self { child, log: log.to_owned() }, url)
+    }
+
+    /// How it ended by itself; none while it runs.
+    pub(crate) fn has_ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().unwrap()
     }
 
     /// Sends it a signal, such as one that stops it in its tracks.

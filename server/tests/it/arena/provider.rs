@@ -171,6 +171,23 @@ impl Provider {
         let list = self.get("/v1/events").await;
         list["data"].as_array().unwrap().iter().find(|event| event["type"] == kind).map(ToString::to_string)
     }
+
+    /// Every event about an attempt, its refunds included, with bytes as a webhook may carry them.
+    pub(crate) async fn events_of(&self, started: &PayStarted) -> Vec<String> {
+        let list = self.get("/v1/events").await;
+        let reference = started.attempt.to_string();
+        let is_about = |event: &&Value| {
+            let object = &event["data"]["object"];
+            object["reference"] == reference || object["payment_reference"] == reference
+        };
+        list["data"].as_array().unwrap().iter().filter(is_about).map(ToString::to_string).collect()
+    }
+}
+
+/// An event about an attempt's payment, with an id of its own: it may tell what has not happened (yet).
+pub(crate) fn told(started: &PayStarted, kind: &str) -> String {
+    let id = format!("evt_{}", uuid::Uuid::new_v4().simple());
+    json!({ "id": id, "type": kind, "data": { "object": { "reference": started.attempt } } }).to_string()
 }
 
 /// Seconds since 1970.

@@ -1,0 +1,174 @@
+//! Seats and shoppers of one sale: Redis by itself, and Redis beside Postgres.
+
+use super::{Check, Evidence, Finding, Scope};
+use crate::backend::Backend;
+use crate::catalog::Sale;
+use crate::error::Result;
+use crate::postgres::{desk, log, orders};
+use domain::PerformanceId;
+use domain::hold::SeatState;
+use domain::order::OrderStatus;
+use redis::AsyncCommands as _;
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+/// How long the audit waits for the order writer to drain the log.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
+/// How often it looks meanwhile.
+const DRAIN_LOOK_EVERY: Duration = Duration::from_millis(50);
+
+const fn named(invariant: &'static str, title: &'static str) -> Check {
+    Check { invariant, title, scope: Scope::Performance }
+}
+
+const WRITTEN: Check = named("I4", "the log of the sale is written, and what follows from it is done");
+const OWNERS: Check = named("I4", "in Redis a seat is taken exactly when a hold that lists it owns it");
+const COUNTS: Check = named("I4", "what accounts have adds up to the seats that are taken");
+const STORES: Check = named("I4", "the map in Redis is what the orders in Postgres say");
+const DOOR: Check = named("I5", "no more shoppers are inside than were allowed");
+
+/// The checks of this module, in their order.
+pub(super) const CHECKS: &[Check] = &[WRITTEN, OWNERS, COUNTS, STORES, DOOR];
+
+/// Everything that the audit reads of a sale in Redis, at one instant: bytes, owners, holds, counts by
+/// account, shoppers.
+type SeatsState = (Vec<u8>, HashMap<u32, String>, HashMap<String, String>, HashMap<String, String>, i64);
+
+impl Backend {
+    /// Waits until everything in the log, and everything that follows from it, is written; `false` when that
+    /// takes too long.
+    pub(super) async fn log_is_written(&self, id: PerformanceId) -> Result<bool> {
+        let started = Instant::now();
+        loop {
+            let sale = self.reload_sale(id).await?;
+            let last = self.seats.snapshot(&sale.keys, sale.row.epoch).await?.map(|read| read.at.to_string());
+            let written = log::position(&self.pg, id).await?.map(|(_, position)| position);
+            let pending: i64 = sqlx::query_scalar(
+                "select (select count(*) from orders where performance_id = $1 and (
+                    status = 'paid' or (status in ('paid', 'fulfilled') and confirmed_ms is null)
+                    or (status in ('closed', 'refused', 'refunded') and released_ms is null)))
+                 + (select count(*) from order_items i join orders o on o.id = i.order_id
+                    where o.performance_id = $1 and i.returned_ms is not null and i.released_ms is null)",
+            )
+            .bind(id.0)
+            .fetch_one(&self.pg)
+            .await?;
+            if last.is_some() && last == written && pending == 0 {
+                return Ok(true);
+            }
+            if started.elapsed() > DRAIN_TIMEOUT {
+                return Ok(false);
+            }
+            tokio::time::sleep(DRAIN_LOOK_EVERY).await;
+        }
+    }
+
+    /// The checks of a sale's seats and shoppers.
+    pub(super) async fn audit_seats(&self, sale: &Sale, written: bool) -> Result<Vec<Finding>> {
+        let mut connection = self.seats.connection();
+        let keys = &sale.keys;
+        let (bytes, owner, holds, held_by, shoppers): SeatsState = redis::pipe()
+            .atomic()
+            .get(keys.seats())
+            .hgetall(keys.owner())
+            .hgetall(keys.holds())
+            .hgetall(keys.held_by())
+            .zcard(keys.shoppers())
+            .query_async(&mut connection)
+            .await?;
+        let mut late = Evidence::default();
+        if !written {
+            late.add("the order writer did not drain the log in time".to_owned());
+        }
+        let mut claimed: HashMap<u32, bool> = HashMap::new();
+        for order in orders::owning(&self.pg, sale.id()).await? {
+            let sold = matches!(order.status, OrderStatus::Paid | OrderStatus::Fulfilled);
+            claimed.extend(order.seats.iter().filter_map(|seat| Some((u32::try_from(*seat).ok()?, sold))));
+        }
+        Ok(vec![
+            late.of(WRITTEN),
+            owners(&bytes, &owner, &holds).of(OWNERS),
+            counts(&bytes, &held_by).of(COUNTS),
+            compare(&bytes, &claimed).of(STORES),
+            self.door(sale, shoppers).await?.of(DOOR),
+        ])
+    }
+
+    /// Who is inside stays inside when the maximum is lowered: nobody may have entered above it.
+    async fn door(&self, sale: &Sale, shoppers: i64) -> Result<Evidence> {
+        let since = self.now().plus(-self.config.visit_ttl_ms);
+        let lowered = desk::maximum_since(&self.pg, sale.id(), since).await?.unwrap_or(0);
+        let allowed = lowered.max(i64::from(sale.row.shoppers_max));
+        let mut found = Evidence::default();
+        if shoppers > allowed {
+            found.add(format!("{shoppers} shoppers inside, {allowed} allowed"));
+        }
+        Ok(found)
+    }
+
+    /// Raw bytes of the map, for checks from outside.
+    ///
+    /// # Errors
+    /// Outages only.
+    pub async fn seat_bytes(&self, id: PerformanceId) -> Result<Vec<u8>> {
+        let sale = self.sale(id).await?;
+        Ok(self.seats.connection().get(sale.keys.seats()).await?)
+    }
+}
+
+fn is_taken(byte: u8) -> bool {
+    matches!(SeatState::from_byte(byte), SeatState::Held | SeatState::Sold)
+}
+
+fn owners(bytes: &[u8], owner: &HashMap<u32, String>, holds: &HashMap<String, String>) -> Evidence {
+    let mut found = Evidence::default();
+    for (seat, byte) in (0u32..).zip(bytes) {
+        match (is_taken(*byte), owner.get(&seat)) {
+            (true, None) => found.add(format!("seat {seat}, taken and without an owner")),
+            (false, Some(hold)) => found.add(format!("seat {seat}, not taken and owned by {hold}")),
+            (true, Some(hold)) if !lists(holds.get(hold), seat) => {
+                found.add(format!("seat {seat}, owned by {hold}, which does not list it"));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn counts(bytes: &[u8], held_by: &HashMap<String, String>) -> Evidence {
+    let taken = bytes.iter().filter(|byte| is_taken(**byte)).count();
+    let counted: usize = held_by.values().filter_map(|text| text.split_once(':')?.0.parse::<usize>().ok()).sum();
+    let mut found = Evidence::default();
+    if counted != taken {
+        found.add(format!("{counted} seats of accounts, {taken} on the map"));
+    }
+    found
+}
+
+/// `claimed`: the claimed seats in Postgres, each with whether it is sold.
+fn compare(bytes: &[u8], claimed: &HashMap<u32, bool>) -> Evidence {
+    let mut found = Evidence::default();
+    for (seat, byte) in (0u32..).zip(bytes) {
+        let here = SeatState::from_byte(*byte);
+        match claimed.get(&seat) {
+            Some(true) if here != SeatState::Sold => {
+                found.add(format!("seat {seat}, sold in Postgres and {here:?} in Redis"));
+            }
+            Some(false) if here != SeatState::Held => {
+                found.add(format!("seat {seat}, claimed in Postgres and {here:?} in Redis"));
+            }
+            None if is_taken(*byte) => {
+                found.add(format!("seat {seat}, {here:?} in Redis and unclaimed in Postgres"));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn lists(record: Option<&String>, seat: u32) -> bool {
+    record
+        .and_then(|raw| serde_json::from_str::<crate::holds::HoldRecord>(raw).ok())
+        .and_then(|record| domain::ids::parse_seats(&record.s).ok())
+        .is_some_and(|seats| seats.iter().any(|s| s.0 == seat))
+}
