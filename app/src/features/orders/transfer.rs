@@ -67,6 +67,7 @@ fn Answer(
 ) -> impl IntoView {
     let lang = lang();
     let (accepted, declined) = (accept.value(), decline.value());
+    let for_decline = token.clone();
     let (starts, until) = (format::moment(lang, &offer.starts), format::moment(lang, &offer.until));
     view! {
         <p>{td_string!(lang, tickets.offer_from, from = offer.from)}</p>
@@ -88,14 +89,14 @@ fn Answer(
         <Refused error=Signal::derive(move || accepted.get().and_then(Result::err))/>
         <Refused error=Signal::derive(move || declined.get().and_then(Result::err))/>
         <ActionForm action=accept attr:class="form">
-            <input type="hidden" name="token" value=token.clone()/>
+            <input type="hidden" name="token" value=token/>
             <button class="button button-accent button-wide" type="submit" data-testid="accept" disabled=move || accept.pending().get()>
                 {td_string!(lang, tickets.accept)}
                 <Sign icon=Icon::Ticket/>
             </button>
         </ActionForm>
         <ActionForm action=decline attr:class="form">
-            <input type="hidden" name="token" value=token/>
+            <input type="hidden" name="token" value=for_decline/>
             <button class="button button-wide" type="submit" data-testid="decline" disabled=move || decline.pending().get()>
                 {td_string!(lang, tickets.decline)}
             </button>

@@ -14,7 +14,8 @@ use crate::payment::ProviderError;
 use domain::settlement::{Movement, ProviderLine};
 use domain::{Currency, Millis};
 use futures::{StreamExt as _, TryStreamExt as _};
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
@@ -47,15 +48,14 @@ struct Transaction {
     /// Tells disputes and failed refunds among adjustments.
     reporting_category: Option<String>,
     exchange_rate: Option<Value>,
-    source: Option<Source>,
+    #[serde(default, deserialize_with = "expanded")]
+    source: Option<Box<Moved>>,
 }
 
-/// What moved the balance, or its id alone.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Source {
-    Id(String),
-    Object(Box<Moved>),
+/// What moved the balance, where it was sent whole; of anything else its id says nothing to us.
+fn expanded<'de, D: Deserializer<'de>>(source: D) -> Result<Option<Box<Moved>>, D::Error> {
+    let found = Option::<Value>::deserialize(source)?.filter(Value::is_object);
+    found.map(serde_json::from_value).transpose().map_err(D::Error::custom)
 }
 
 /// A charge, a refund or a dispute. Others have an id at least.
@@ -158,10 +158,7 @@ fn minor(amount: i64, currency: Currency) -> Answer<i64> {
 
 impl Transaction {
     fn moved(&self) -> Option<&Moved> {
-        match self.source.as_ref()? {
-            Source::Object(moved) => Some(moved),
-            Source::Id(_) => None,
-        }
+        self.source.as_deref()
     }
 
     /// What moved; none for what is no part of the match.
