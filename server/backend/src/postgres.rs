@@ -29,6 +29,7 @@ pub(crate) mod replanning;
 pub(crate) mod search;
 pub(crate) mod story;
 pub(crate) mod tickets;
+pub(crate) mod webhook_pages;
 pub(crate) mod webhooks;
 
 use crate::error::Result;

@@ -28,9 +28,14 @@ impl Registry {
         self.0.iter().find(|provider| provider.name() == name)
     }
 
+    /// The names of all.
+    pub(crate) fn all(&self) -> Vec<&'static str> {
+        self.0.iter().map(|provider| provider.name()).collect()
+    }
+
     /// The names of all, for people.
     pub(crate) fn names(&self) -> String {
-        self.0.iter().map(|provider| provider.name()).collect::<Vec<_>>().join(", ")
+        self.all().join(", ")
     }
 }
 
