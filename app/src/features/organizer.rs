@@ -8,9 +8,11 @@ mod members;
 mod plans;
 mod sales;
 mod search;
+mod settings;
 
 pub use desk::DeskPage;
 pub use members::{AuditPage, JoinPage, MembersPage};
 pub use plans::{ImportPage, PlanPage, PlansPage};
 pub use sales::{AllocationsPage, DraftPage, EventPage, EventsPage, PricesPage, ReplanPage};
 pub use search::{OrderPage, OrdersPage};
+pub use settings::{SettingsPage, WebhookPage};
