@@ -3,6 +3,7 @@
 
 use crate::arena::upload::{form, send, uploaded};
 use crate::arena::{Arena, Fan, ORGANIZATION, Reply, Setup};
+use backend::WebhookEvent;
 use domain::account::Role;
 use domain::allocation::AllocationKind;
 use domain::organizer::Action;
@@ -32,6 +33,7 @@ struct Things {
     account: String,
     allocation: String,
     code: String,
+    endpoint: String,
 }
 
 /// Endpoint, form, what it needs, what others meet. `{event}` and the like stand for ids. Versions are
@@ -184,6 +186,19 @@ const LINES: &[Line] = {
             NotFound,
         ),
         ("organizer-import-discard", &[("id", "{import}")], EditPlans, NotFound),
+        ("organizer-settings", &[], Action::EditSettings, Own),
+        ("organizer-provider-choose", &[("name", "sandbox")], Action::EditSettings, Own),
+        (
+            "organizer-webhook-add",
+            &[("url", "https://hooks.example.org/"), ("kinds[0]", "refund.succeeded")],
+            Action::EditSettings,
+            Own,
+        ),
+        ("organizer-webhook", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
+        ("organizer-webhook-enable", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
+        ("organizer-webhook-rotate", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
+        ("organizer-webhook-redeliver", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
+        ("organizer-webhook-remove", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
         ("organizer-sale-desk", &[("performance", "{performance}")], ReadDesk, NotFound),
         ("organizer-sale-series", &[("performance", "{performance}"), ("language", "en")], ReadDesk, NotFound),
         ("organizer-sale-open", &[("performance", "{performance}")], RunSale, NotFound),
@@ -226,6 +241,8 @@ const PAGES: &[(&str, Action, Others)] = &[
     ("/organizer/performances/{performance}/plan", Action::EditEvents, Others::NotFound),
     ("/organizer/performances/{performance}/desk", Action::ReadDesk, Others::NotFound),
     ("/organizer/plans", Action::ReadPlans, Others::Own),
+    ("/organizer/settings", Action::EditSettings, Others::Own),
+    ("/organizer/settings/webhooks/{endpoint}", Action::EditSettings, Others::NotFound),
     ("/organizer/plans/{plan}", Action::ReadPlans, Others::NotFound),
     ("/organizer/imports/{import}", Action::ReadPlans, Others::NotFound),
     ("/organizer/orders", Action::ReadOrders, Others::Own),
@@ -268,7 +285,11 @@ impl Things {
             .fetch_one(&arena.pg)
             .await
             .unwrap();
+        // What it is told of does not happen here.
+        let told = [WebhookEvent::RefundSucceeded];
+        let endpoint = arena.backend.add_webhook(&acting, "https://hooks.example.org/", &told).await.unwrap().id;
         Self {
+            endpoint: endpoint.to_string(),
             allocation: allocation.to_string(),
             code: code.to_string(),
             event,
@@ -292,6 +313,7 @@ impl Things {
             ("{account}", &self.account),
             ("{allocation}", &self.allocation),
             ("{code}", &self.code),
+            ("{endpoint}", &self.endpoint),
         ];
         names.into_iter().fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
     }
