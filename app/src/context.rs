@@ -21,6 +21,10 @@ use std::sync::Arc;
 pub const SESSION_COOKIE: &str = "sa-session";
 /// Name of the cookie that carries the chosen language.
 pub const LANG_COOKIE: &str = "sa-lang";
+/// Name of the cookie that carries what a page shows once.
+const ONCE_COOKIE: &str = "sa-once";
+/// How long it waits for its page.
+const ONCE_COOKIE_S: i64 = 60;
 /// How long a chosen language is kept.
 const LANG_COOKIE_DAYS: i64 = 365;
 /// How long a session cookie lives; the signed session inside ends when the stores say so.
@@ -204,6 +208,33 @@ pub fn clear_session(backend: &Backend) {
 /// Keeps the chosen language in the browser.
 pub fn set_lang(backend: &Backend, lang: &str) {
     set_cookie(backend.cookie_name(LANG_COOKIE), lang.to_owned(), LANG_COOKIE_DAYS, true);
+}
+
+/// Hands something to the page that a form without JavaScript is sent to. It goes in a cookie of a minute that
+/// no script reads, and never into an address, which histories and logs keep.
+pub fn hand_over(backend: &Backend, value: String) {
+    let Some(options) = use_context::<ResponseOptions>().filter(|_| is_form_post()) else { return };
+    let name = backend.cookie_name(ONCE_COOKIE);
+    let secure = name.starts_with("__Host-");
+    let cookie = Cookie::build((name, value))
+        .path("/")
+        .http_only(true)
+        .secure(secure)
+        .same_site(SameSite::Strict)
+        .max_age(Duration::seconds(ONCE_COOKIE_S))
+        .build()
+        .to_string();
+    if let Ok(value) = HeaderValue::from_str(&cookie) {
+        options.append_header(header::SET_COOKIE, value);
+    }
+}
+
+/// What was handed over to this page, for this once.
+pub fn handed_over(backend: &Backend) -> Option<String> {
+    let name = backend.cookie_name(ONCE_COOKIE);
+    let value = cookie(&name)?;
+    set_cookie(name, String::new(), 0, false);
+    Some(value)
 }
 
 /// Keeps a queue ticket or a pass in the browser.

@@ -95,6 +95,8 @@ fn Pages() -> impl IntoView {
                 <Route path=path!("/organizer/plans") view=organizer::PlansPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/plans/:id") view=organizer::PlanPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/imports/:id") view=organizer::ImportPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/settings") view=organizer::SettingsPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/settings/webhooks/:id") view=organizer::WebhookPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/orders") view=organizer::OrdersPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/orders/:id") view=organizer::OrderPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/money/disputes") view=organizer::DisputesPage ssr=SsrMode::Async/>

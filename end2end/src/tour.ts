@@ -78,6 +78,7 @@ export async function organizerStops(member: Member, fan: Fan): Promise<Stop[]> 
   const { plans, imports } = await member.call<Plans>("organizer-plans");
   const refused = imports.find(({ state }) => state === "refused")?.id ?? (await member.upload(STADIUM));
   const performance = `/organizer/performances/${draft}`;
+  const endpoint = await endpointOf(member);
   return [
     { name: "organizer-events", path: "/organizer" },
     { name: "organizer-event", path: `/organizer/events/${event}` },
@@ -89,6 +90,8 @@ export async function organizerStops(member: Member, fan: Fan): Promise<Stop[]> 
     { name: "organizer-plans", path: "/organizer/plans" },
     { name: "organizer-import", path: `/organizer/imports/${refused}`, ready: map },
     { name: "organizer-plan", path: `/organizer/plans/${plans[0]!.id}`, ready: map },
+    { name: "organizer-settings", path: "/organizer/settings" },
+    { name: "organizer-webhook", path: `/organizer/settings/webhooks/${endpoint}` },
     { name: "organizer-orders", path: "/organizer/orders" },
     { name: "organizer-order", path: `/organizer/orders/${order}` },
     { name: "organizer-order-refund", path: `/organizer/orders/${order}/refund?seats=${seats[1]}` },
@@ -104,6 +107,17 @@ export async function organizerStops(member: Member, fan: Fan): Promise<Stop[]> 
 async function otherPlan(member: Member, performance: string): Promise<string> {
   const known = (await planChoices(member, performance)).find(({ current }) => !current);
   return known?.id ?? (await withOneSeatMore(member, performance)).plan;
+}
+
+/** An address that is told of events; the one of an earlier round, if any. */
+async function endpointOf(member: Member): Promise<string> {
+  const url = "https://hooks.example.org/tour";
+  const { webhooks } = await member.call<{ webhooks: { endpoints: { id: string; url: string }[] } }>("organizer-settings");
+  const known = webhooks.endpoints.find((endpoint) => endpoint.url === url);
+  if (known) return known.id;
+  // What it is told of does not happen on the tour.
+  const made = await member.call<{ endpoint: string }>("organizer-webhook-add", { url, "kinds[0]": "refund.succeeded" });
+  return made.endpoint;
 }
 
 interface Plans {

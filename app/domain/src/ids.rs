@@ -67,6 +67,8 @@ typed_ids! {
     AllocationId,
     /// A code that opens an allocation.
     AllocationCodeId,
+    /// An address of an organization's own system that is told of events.
+    EndpointId,
 }
 
 /// The dense number of a seat within its plan, from 0: the index of its byte in Redis, of its two

@@ -29,8 +29,8 @@ pub mod token;
 pub mod venue;
 
 pub use ids::{
-    AccountId, AllocationCodeId, AllocationId, AttemptId, DifferenceId, DisputeId, DocumentId, EventId, ImportId,
-    OrderId, OrganizationId, PerformanceId, PlanId, RefundId, SeatNo, SessionId, TicketId,
+    AccountId, AllocationCodeId, AllocationId, AttemptId, DifferenceId, DisputeId, DocumentId, EndpointId, EventId,
+    ImportId, OrderId, OrganizationId, PerformanceId, PlanId, RefundId, SeatNo, SessionId, TicketId,
 };
 pub use money::{Currency, Money};
 pub use refusal::{Code, Refusal};

@@ -12,6 +12,7 @@ pub mod pricing;
 pub mod replanning;
 pub mod sales;
 pub mod search;
+pub mod settings;
 
 use crate::account::Role;
 use crate::ids::OrganizationId;

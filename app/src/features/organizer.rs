@@ -14,6 +14,7 @@ mod reconciliation;
 mod refunds;
 mod sales;
 mod search;
+mod settings;
 
 pub use desk::DeskPage;
 pub use disputes::DisputesPage;
@@ -26,3 +27,4 @@ pub use reconciliation::ReconciliationPage;
 pub use refunds::{OrderRefundPage, RefundsPage, TermsPage};
 pub use sales::{AllocationsPage, DraftPage, EventPage, EventsPage, PricesPage, ReplanPage};
 pub use search::{OrderPage, OrdersPage};
+pub use settings::{SettingsPage, WebhookPage};

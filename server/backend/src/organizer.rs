@@ -19,6 +19,7 @@ mod pricing;
 mod publishing;
 mod replanning;
 mod search;
+mod settings;
 mod storing;
 mod story;
 mod venue_time;

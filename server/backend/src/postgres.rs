@@ -48,6 +48,7 @@ pub(crate) mod stuck;
 pub(crate) mod terms;
 pub(crate) mod tickets;
 pub(crate) mod transfers;
+pub(crate) mod webhook_pages;
 pub(crate) mod webhooks;
 
 use crate::error::Result;

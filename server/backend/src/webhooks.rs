@@ -14,31 +14,12 @@ mod signature;
 
 pub(crate) use sender::WebhookSender;
 
+pub use domain::EndpointId;
 use domain::Millis;
-use std::fmt;
-use std::str::FromStr;
 use uuid::Uuid;
 
 /// How long events and their deliveries are kept once they are over.
 pub(crate) const KEPT_MS: i64 = 30 * 24 * 3_600_000;
-
-/// An address that is told of events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct EndpointId(pub Uuid);
-
-impl fmt::Display for EndpointId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-impl FromStr for EndpointId {
-    type Err = uuid::Error;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Uuid::parse_str(text).map(Self)
-    }
-}
 
 /// What an organization can be told of. The text form is public and never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

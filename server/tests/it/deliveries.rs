@@ -1,7 +1,7 @@
 //! What leaves the house: mails by a relay and webhooks to organizers' own systems, with relays, systems and
 //! workers that fail.
 
-mod receiver;
+pub(crate) mod receiver;
 mod relay;
 
 use crate::arena::{Arena, ORGANIZATION, SOON, Setup, program, run_to_end};
@@ -32,7 +32,8 @@ fn with_relay(relay: &Relay) -> Setup {
     setup
 }
 
-fn with_loopback() -> Setup {
+/// Webhooks may go to this machine.
+pub(crate) fn with_loopback() -> Setup {
     let mut setup = quick();
     setup.settings.push(("STARARENA_WEBHOOK_LOOPBACK", "yes".to_owned()));
     setup
@@ -70,7 +71,7 @@ async fn add(arena: &Arena, url: &str, events: Option<&str>) -> (String, String)
 }
 
 /// An order that was written and then given back: `order.closed`.
-async fn close_one(arena: &Arena, seats: &[u32]) -> OrderId {
+pub(crate) async fn close_one(arena: &Arena, seats: &[u32]) -> OrderId {
     let fan = arena.one_inside().await;
     let held = arena.take(&fan, seats, "given-back-soon").await.unwrap();
     arena.await_status(held.order, "pending_payment").await;

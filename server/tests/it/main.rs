@@ -58,6 +58,7 @@ mod replan;
 mod replan_page;
 mod roles;
 mod selling;
+mod settings;
 mod standing;
 mod stock;
 mod storm;

@@ -3,6 +3,7 @@
 
 use crate::arena::upload::{form, send, uploaded};
 use crate::arena::{Arena, Fan, ORGANIZATION, Reply, Setup};
+use backend::WebhookEvent;
 use domain::account::Role;
 use domain::allocation::AllocationKind;
 use domain::organizer::Action;
@@ -33,6 +34,7 @@ struct Things {
     allocation: String,
     code: String,
     difference: String,
+    endpoint: String,
 }
 
 /// Endpoint, form, what it needs, what others meet. `{event}` and the like stand for ids. Versions are
@@ -190,6 +192,19 @@ const LINES: &[Line] = {
             NotFound,
         ),
         ("organizer-import-discard", &[("id", "{import}")], EditPlans, NotFound),
+        ("organizer-settings", &[], Action::EditSettings, Own),
+        ("organizer-provider-choose", &[("name", "sandbox")], Action::EditSettings, Own),
+        (
+            "organizer-webhook-add",
+            &[("url", "https://hooks.example.org/"), ("kinds[0]", "refund.succeeded")],
+            Action::EditSettings,
+            Own,
+        ),
+        ("organizer-webhook", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
+        ("organizer-webhook-enable", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
+        ("organizer-webhook-rotate", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
+        ("organizer-webhook-redeliver", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
+        ("organizer-webhook-remove", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
         ("organizer-sale-desk", &[("performance", "{performance}")], ReadDesk, NotFound),
         ("organizer-sale-series", &[("performance", "{performance}"), ("language", "en")], ReadDesk, NotFound),
         ("organizer-sale-open", &[("performance", "{performance}")], RunSale, NotFound),
@@ -239,6 +254,8 @@ const PAGES: &[(&str, Action, Others)] = &[
     ("/organizer/performances/{performance}/plan", Action::EditEvents, Others::NotFound),
     ("/organizer/performances/{performance}/desk", Action::ReadDesk, Others::NotFound),
     ("/organizer/plans", Action::ReadPlans, Others::Own),
+    ("/organizer/settings", Action::EditSettings, Others::Own),
+    ("/organizer/settings/webhooks/{endpoint}", Action::EditSettings, Others::NotFound),
     ("/organizer/plans/{plan}", Action::ReadPlans, Others::NotFound),
     ("/organizer/imports/{import}", Action::ReadPlans, Others::NotFound),
     ("/organizer/orders", Action::ReadOrders, Others::Own),
@@ -293,8 +310,12 @@ impl Things {
         .fetch_one(&arena.pg)
         .await
         .unwrap();
+        // What it is told of does not happen here.
+        let told = [WebhookEvent::RefundSucceeded];
+        let endpoint = arena.backend.add_webhook(&acting, "https://hooks.example.org/", &told).await.unwrap().id;
         Self {
             difference: difference.to_string(),
+            endpoint: endpoint.to_string(),
             allocation: allocation.to_string(),
             code: code.to_string(),
             event,
@@ -319,6 +340,7 @@ impl Things {
             ("{allocation}", &self.allocation),
             ("{code}", &self.code),
             ("{difference}", &self.difference),
+            ("{endpoint}", &self.endpoint),
         ];
         names.into_iter().fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
     }

@@ -114,7 +114,7 @@ impl Sub {
         match self {
             Self::Report | Self::Refunds | Self::Disputes | Self::Reconciliation => Action::ReadMoney,
             Self::General => Action::EditSettings,
-            Self::Fees => Action::EditTerms,
+            Self::Fees | Self::Details => Action::EditTerms,
         }
     }
 

@@ -31,6 +31,11 @@ pub(crate) async fn organization_name(db: impl PgExecutor<'_>, id: OrganizationI
     sqlx::query_scalar("select name from organizations where id = $1").bind(id.0).fetch_optional(db).await
 }
 
+/// The name of the provider through which an organization is paid.
+pub(crate) async fn provider(db: impl PgExecutor<'_>, id: OrganizationId) -> sqlx::Result<Option<String>> {
+    sqlx::query_scalar("select provider from organizations where id = $1").bind(id.0).fetch_optional(db).await
+}
+
 /// The organization of that name.
 pub(crate) async fn organization_by_name(db: impl PgExecutor<'_>, name: &str) -> sqlx::Result<Option<OrganizationId>> {
     let id: Option<uuid::Uuid> =

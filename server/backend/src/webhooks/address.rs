@@ -4,12 +4,11 @@
 //! here, every address that it has is checked, and the connection goes to just those: asking twice would let the
 //! name lead elsewhere in between.
 
+use domain::organizer::settings::URL_MAX_BYTES;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use url::{Host, Url};
 
-/// Longest address, in bytes.
-const URL_MAX_BYTES: usize = 2_000;
 /// Networks of IPv4 that are not reached from everywhere, with the bits that name them (IANA's registry of
 /// special purposes), multicast, and what is reserved.
 const SPECIAL_V4: [(Ipv4Addr, u32); 15] = [

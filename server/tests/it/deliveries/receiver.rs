@@ -13,32 +13,32 @@ use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
 
 /// Requests to it are never answered.
-pub(super) const SLOW: &str = "/slow";
+pub(crate) const SLOW: &str = "/slow";
 /// What its answers say.
-pub(super) const ANSWER: &str = "taken, or not";
+pub(crate) const ANSWER: &str = "taken, or not";
 
 /// A request that came in.
 #[derive(Clone, Debug)]
-pub(super) struct Request {
-    pub(super) path: String,
-    pub(super) id: String,
-    pub(super) timestamp: i64,
-    pub(super) signature: String,
-    pub(super) body: String,
+pub(crate) struct Request {
+    pub(crate) path: String,
+    pub(crate) id: String,
+    pub(crate) timestamp: i64,
+    pub(crate) signature: String,
+    pub(crate) body: String,
 }
 
 impl Request {
     /// The body, and what it is about.
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    pub(super) fn kind(&self) -> String {
+    pub(crate) fn kind(&self) -> String {
         self.json()["type"].as_str().unwrap().to_owned()
     }
 
     /// Which of the signatures is that of a secret, from 0.
-    pub(super) fn signed_by(&self, secret: &str) -> Option<usize> {
+    pub(crate) fn signed_by(&self, secret: &str) -> Option<usize> {
         let key = STANDARD.decode(secret.strip_prefix("whsec_").unwrap()).unwrap();
         let content = format!("{}.{}.{}", self.id, self.timestamp, self.body);
         let expected = format!("v1,{}", STANDARD.encode(hmac_sha256(&key, content.as_bytes())));
@@ -61,13 +61,13 @@ struct Shared {
 }
 
 /// The running system.
-pub(super) struct Receiver {
-    pub(super) address: SocketAddr,
+pub(crate) struct Receiver {
+    pub(crate) address: SocketAddr,
     shared: Shared,
 }
 
 impl Receiver {
-    pub(super) async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let shared = Shared { seen: Arc::default(), status: Arc::new(AtomicU16::new(200)) };
@@ -77,17 +77,17 @@ impl Receiver {
     }
 
     /// The address of a path of it.
-    pub(super) fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
     /// From now on it answers with this status.
-    pub(super) fn answer(&self, status: u16) {
+    pub(crate) fn answer(&self, status: u16) {
         self.shared.status.store(status, Ordering::Relaxed);
     }
 
     /// What came in, in order.
-    pub(super) fn seen(&self) -> Vec<Request> {
+    pub(crate) fn seen(&self) -> Vec<Request> {
         self.shared.seen.lock().unwrap().clone()
     }
 }

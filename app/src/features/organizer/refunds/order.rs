@@ -188,8 +188,15 @@ mod tests {
     fn seat(number: u32, minor: i64) -> ReturnableSeat {
         let price = Money::new(minor, "EUR".parse().unwrap());
         let text = || number.to_string();
-        let item =
-            OrderItem { seat: SeatNo(number), section: text(), row: text(), label: text(), category: text(), price };
+        let item = OrderItem {
+            seat: SeatNo(number),
+            section: text(),
+            row: text(),
+            label: text(),
+            category: text(),
+            price,
+            given_back: false,
+        };
         ReturnableSeat { item, returns: (minor > 0).then_some(price), given_back: minor == 0 }
     }
 
