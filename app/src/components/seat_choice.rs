@@ -99,8 +99,15 @@ mod tests {
     fn seat(number: u32, returns: bool, given_back: bool) -> ReturnableSeat {
         let price = Money::new(5_000, "EUR".parse().unwrap());
         let text = || number.to_string();
-        let item =
-            OrderItem { seat: SeatNo(number), section: text(), row: text(), label: text(), category: text(), price };
+        let item = OrderItem {
+            seat: SeatNo(number),
+            section: text(),
+            row: text(),
+            label: text(),
+            category: text(),
+            price,
+            given_back: false,
+        };
         ReturnableSeat { item, returns: returns.then_some(price), given_back }
     }
 

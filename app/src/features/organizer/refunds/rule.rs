@@ -75,8 +75,9 @@ fn Form(rule: ApprovalRule, currency: Option<Currency>, acts: Acts) -> impl Into
     let value = action.value();
     let saved_before = use_query_map().read_untracked().get_str("saved").is_some();
     let saved = move || value.get().map_or(saved_before, |answer| answer.is_ok());
-    let unit =
-        move || currency.map_or_else(|| td_string!(lang, refunds.rule_minor).to_owned(), |currency| currency.to_string());
+    let unit = move || {
+        currency.map_or_else(|| td_string!(lang, refunds.rule_minor).to_owned(), |currency| currency.to_string())
+    };
     let automatic = field_text(rule.automatic_to_minor, currency);
     let four_eyes = rule.four_eyes_from_minor.map(|minor| field_text(minor, currency)).unwrap_or_default();
     let code = currency.map(|currency| currency.to_string()).unwrap_or_default();
