@@ -20,21 +20,21 @@ const ROLES: Role[] = [
     who: "finance",
     name: "Finance",
     tabs: ["Events", "Orders", "Money", "Settings", "Audit log"],
-    barred: ["/organizer/plans", "/organizer/members"],
+    barred: ["/organizer/plans", "/organizer/members", "/organizer/settings"],
     desk: true,
   },
   {
     who: "risk",
     name: "Risk",
     tabs: ["Events", "Orders"],
-    barred: ["/organizer/plans", "/organizer/members", "/organizer/audit"],
+    barred: ["/organizer/plans", "/organizer/money", "/organizer/settings", "/organizer/members", "/organizer/audit"],
     desk: true,
   },
   {
     who: "door",
     name: "Door",
     tabs: ["Events"],
-    barred: ["/organizer/plans", "/organizer/orders", "/organizer/members", "/organizer/audit"],
+    barred: ["/organizer/plans", "/organizer/orders", "/organizer/money", "/organizer/members", "/organizer/audit"],
     desk: false,
   },
 ];
@@ -78,7 +78,9 @@ test("an operator runs sales and has no say over members", async ({ page, baseUR
   const { id } = await new Member(page, baseURL!, "operator").openPerformance();
   await page.goto(`/organizer/performances/${id}/desk`);
   for (const control of ["desk-pause", "desk-close"]) await expect(page.getByTestId(control)).toBeVisible();
-  for (const path of ["/organizer/members", "/organizer/audit"]) expect((await page.goto(path))!.status(), path).toBe(403);
+  for (const path of ["/organizer/members", "/organizer/settings", "/organizer/settings/details", "/organizer/audit"]) {
+    expect((await page.goto(path))!.status(), path).toBe(403);
+  }
 });
 
 /** Nothing of what is asked for can be told from what never existed. */
@@ -109,6 +111,7 @@ test("a fan sees no way to the organizer's half, and nothing in it", async ({ pa
   await page.goto("/");
   await expect(page.getByTestId("who")).toHaveText(fan.email);
   await expect(page.getByTestId("organizer-link")).toHaveCount(0);
-  const parts = ["", "/plans", "/orders", "/members", "/audit", `/performances/${id}`, `/performances/${id}/desk`];
+  const whole = ["", "/plans", "/orders", "/money", "/settings", "/members", "/audit"];
+  const parts = [...whole, `/performances/${id}`, `/performances/${id}/desk`];
   await expectNothing(page, parts.map((part) => `/organizer${part}`));
 });

@@ -1,5 +1,7 @@
 //! Every endpoint and every page of organizers, tried by everybody: strangers, fans, each role, and
-//! the owner of another organization. A new endpoint without a line here fails the first test.
+//! the owner of another organization. A new endpoint without a line fails the first test.
+
+mod lines;
 
 use crate::arena::upload::{form, send, uploaded};
 use crate::arena::{Arena, Fan, ORGANIZATION, Reply, Setup};
@@ -8,19 +10,17 @@ use domain::account::Role;
 use domain::allocation::AllocationKind;
 use domain::organizer::Action;
 use domain::organizer::sales::EventFields;
+use domain::refund::RefundStatus;
 use domain::venue::{generate, pretix};
-use domain::{Code, ImportId, SeatNo};
+use domain::{Code, ImportId, OrderId, RefundId, SeatNo};
+use lines::{BY_LINK, LINES, Line, Others, PAGES, ROUTES};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// What another organization's owner meets.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Others {
-    /// The thing is not there for them.
-    NotFound,
-    /// There is no thing: they act for their own organization.
-    Own,
-}
+/// What is posted, as a table.
+const MONEY_TABLE: &str = "/api/organizer-money-table/postings.csv?period=all";
+/// Documents, as a table.
+const INVOICES: &str = "/api/organizer-invoices";
 
 /// The things of one organization, by the names that the table uses for them.
 struct Things {
@@ -35,237 +35,13 @@ struct Things {
     code: String,
     difference: String,
     endpoint: String,
+    /// An order that was paid.
+    bought: String,
+    /// A refund of it that waits for a decision.
+    refund: String,
+    /// The number of a dispute about it that was set aside.
+    aside: String,
 }
-
-/// Endpoint, form, what it needs, what others meet. `{event}` and the like stand for ids. Versions are
-/// of the past, so that whoever may try changes little.
-type Line = (&'static str, &'static [(&'static str, &'static str)], Action, Others);
-
-const LINES: &[Line] = {
-    use Action::{
-        DecideMoney, EditEvents, EditMembers, EditPlans, EditTerms, ReadAudit, ReadDesk, ReadEvents, ReadMoney,
-        ReadOrders, ReadPlans, RunSale,
-    };
-    use Others::{NotFound, Own};
-    &[
-        ("organizer-desk", &[], ReadEvents, Own),
-        ("organizer-events", &[], ReadEvents, Own),
-        ("organizer-event", &[("id", "{event}")], ReadEvents, NotFound),
-        (
-            "organizer-event-save",
-            &[
-                ("id", "{event}"),
-                ("fields[title]", "Evening"),
-                ("fields[artist]", "Nobody"),
-                ("fields[description]", "Text"),
-            ],
-            EditEvents,
-            NotFound,
-        ),
-        ("organizer-draft-new", &[("event", "{event}")], EditEvents, NotFound),
-        ("organizer-draft", &[("id", "{draft}")], ReadEvents, NotFound),
-        (
-            "organizer-draft-save",
-            &[
-                ("id", "{draft}"),
-                ("version", "999"),
-                ("form[plan]", "{plan}"),
-                ("form[starts]", ""),
-                ("form[opens]", ""),
-                ("form[closes]", ""),
-                ("form[seat_limit]", "4"),
-                ("form[hold_ttl_min]", "2"),
-                ("form[shoppers_max]", "1"),
-                ("form[release_per_min]", "1"),
-                ("form[currency]", "EUR"),
-            ],
-            EditEvents,
-            NotFound,
-        ),
-        ("organizer-draft-delete", &[("id", "{draft}"), ("version", "999")], EditEvents, NotFound),
-        ("organizer-draft-publish", &[("id", "{draft}"), ("version", "999")], EditEvents, NotFound),
-        ("organizer-readiness", &[("id", "{performance}")], ReadEvents, NotFound),
-        ("organizer-names", &[("id", "{performance}")], ReadEvents, NotFound),
-        ("organizer-names-set", &[("id", "{performance}"), ("from", ""), ("hours", "")], EditEvents, NotFound),
-        ("organizer-prices", &[("id", "{performance}")], ReadEvents, NotFound),
-        ("organizer-prices-set", &[("id", "{draft}"), ("version", "999"), ("prices[0]", "10")], EditEvents, NotFound),
-        ("organizer-prices-preview", &[("id", "{performance}"), ("prices[0]", "10")], EditEvents, NotFound),
-        (
-            "organizer-prices-change",
-            &[("id", "{performance}"), ("version", "999"), ("prices[0]", "10")],
-            EditEvents,
-            NotFound,
-        ),
-        (
-            "organizer-seats-change",
-            &[
-                ("id", "{draft}"),
-                ("version", "999"),
-                ("form[step]", "block"),
-                ("form[picked]", "1"),
-                ("form[reason]", "camera"),
-            ],
-            EditEvents,
-            NotFound,
-        ),
-        (
-            "organizer-zone-rename",
-            &[("id", "{draft}"), ("version", "999"), ("zone", "0"), ("name", "Gold")],
-            EditEvents,
-            NotFound,
-        ),
-        ("organizer-zone-remove", &[("id", "{draft}"), ("version", "999"), ("zone", "0")], EditEvents, NotFound),
-        ("organizer-plan-choices", &[("id", "{performance}")], ReadEvents, NotFound),
-        // The plan in use: nothing changes.
-        ("organizer-plan-preview", &[("id", "{performance}"), ("plan", "{plan}")], EditEvents, NotFound),
-        (
-            "organizer-plan-replace",
-            &[("id", "{performance}"), ("from", "{plan}"), ("plan", "{plan}")],
-            EditEvents,
-            NotFound,
-        ),
-        ("organizer-allocations", &[("id", "{performance}")], ReadEvents, NotFound),
-        (
-            "organizer-allocation-create",
-            &[("id", "{performance}"), ("form[name]", "Friends"), ("form[kind]", "house"), ("form[picked]", "50")],
-            EditEvents,
-            NotFound,
-        ),
-        (
-            "organizer-allocation-edit",
-            &[
-                ("id", "{performance}"),
-                ("allocation", "{allocation}"),
-                ("version", "999"),
-                ("name", "Club"),
-                ("release", ""),
-            ],
-            EditEvents,
-            NotFound,
-        ),
-        (
-            "organizer-allocation-seats",
-            &[
-                ("id", "{performance}"),
-                ("allocation", "{allocation}"),
-                ("step", "add"),
-                ("picked", "42"),
-                ("typed", ""),
-            ],
-            EditEvents,
-            NotFound,
-        ),
-        (
-            "organizer-allocation-code-add",
-            &[("id", "{performance}"), ("allocation", "{allocation}"), ("form[code]", "OPEN SESAME")],
-            EditEvents,
-            NotFound,
-        ),
-        ("organizer-allocation-code-revoke", &[("id", "{performance}"), ("code", "{code}")], EditEvents, NotFound),
-        (
-            "organizer-allocation-grant",
-            &[("id", "{performance}"), ("allocation", "{allocation}"), ("email", "nobody@mail.example")],
-            EditEvents,
-            NotFound,
-        ),
-        // After all others: nobody can change it any more.
-        (
-            "organizer-allocation-release",
-            &[("id", "{performance}"), ("allocation", "{allocation}"), ("sure", "true")],
-            EditEvents,
-            NotFound,
-        ),
-        ("organizer-plans", &[], ReadPlans, Own),
-        ("organizer-plan", &[("id", "{plan}")], ReadPlans, NotFound),
-        ("organizer-import", &[("id", "{import}"), ("filter", "all"), ("page", "1")], ReadPlans, NotFound),
-        ("organizer-import-recheck", &[("id", "{import}"), ("version", "999")], EditPlans, NotFound),
-        (
-            "organizer-import-accept",
-            &[
-                ("id", "{import}"),
-                ("version", "999"),
-                ("venue", "Hall"),
-                ("city", "Berlin"),
-                ("time_zone", "Europe/Berlin"),
-            ],
-            EditPlans,
-            NotFound,
-        ),
-        ("organizer-import-discard", &[("id", "{import}")], EditPlans, NotFound),
-        ("organizer-settings", &[], Action::EditSettings, Own),
-        ("organizer-provider-choose", &[("name", "sandbox")], Action::EditSettings, Own),
-        (
-            "organizer-webhook-add",
-            &[("url", "https://hooks.example.org/"), ("kinds[0]", "refund.succeeded")],
-            Action::EditSettings,
-            Own,
-        ),
-        ("organizer-webhook", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
-        ("organizer-webhook-enable", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
-        ("organizer-webhook-rotate", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
-        ("organizer-webhook-redeliver", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
-        ("organizer-webhook-remove", &[("id", "{endpoint}")], Action::EditSettings, NotFound),
-        ("organizer-sale-desk", &[("performance", "{performance}")], ReadDesk, NotFound),
-        ("organizer-sale-series", &[("performance", "{performance}"), ("language", "en")], ReadDesk, NotFound),
-        ("organizer-sale-open", &[("performance", "{performance}")], RunSale, NotFound),
-        ("organizer-sale-pause", &[("performance", "{performance}")], RunSale, NotFound),
-        ("organizer-sale-resume", &[("performance", "{performance}")], RunSale, NotFound),
-        ("organizer-sale-rate", &[("performance", "{performance}"), ("from", "7"), ("to", "8")], RunSale, NotFound),
-        ("organizer-sale-maximum", &[("performance", "{performance}"), ("from", "7"), ("to", "8")], RunSale, NotFound),
-        ("organizer-orders", &[("text", "")], ReadOrders, Own),
-        ("organizer-order", &[("id", "{order}")], ReadOrders, NotFound),
-        ("organizer-members", &[], EditMembers, Own),
-        ("organizer-member-invite", &[("email", "new@mail.example"), ("role", "door")], EditMembers, Own),
-        ("organizer-invitation-revoke", &[("email", "new@mail.example")], EditMembers, Own),
-        (
-            "organizer-member-role",
-            &[("account", "{account}"), ("from", "risk"), ("role", "risk")],
-            EditMembers,
-            NotFound,
-        ),
-        ("organizer-member-remove", &[("account", "{account}"), ("role", "finance")], EditMembers, NotFound),
-        ("organizer-fees", &[], EditTerms, Own),
-        ("organizer-fees-save", &[("version", "999"), ("form[currency]", "EUR")], EditTerms, Own),
-        ("organizer-audit", &[], ReadAudit, Own),
-        ("organizer-money", &[("period", "month")], ReadMoney, Own),
-        ("organizer-reconciliation", &[], ReadMoney, Own),
-        ("organizer-difference-settle", &[("id", "{difference}"), ("note", "seen")], DecideMoney, NotFound),
-        ("organizer-difference-repair", &[("id", "{difference}")], DecideMoney, NotFound),
-        // The last, because it ends the sale.
-        ("organizer-sale-close", &[("performance", "{performance}")], RunSale, NotFound),
-    ]
-};
-
-/// Endpoints that a link's secret opens, not a role.
-const BY_LINK: [&str; 2] = ["organizer-invitation", "organizer-join"];
-/// Routes beside the server functions, which have tests of their own below.
-const ROUTES: [&str; 4] =
-    ["organizer-plan-upload", "organizer-picture-upload", "organizer-picture-remove", "organizer-money-table"];
-
-/// Pages, and what they need.
-const PAGES: &[(&str, Action, Others)] = &[
-    ("/organizer", Action::ReadEvents, Others::Own),
-    ("/organizer/events/{event}", Action::ReadEvents, Others::NotFound),
-    ("/organizer/performances/{draft}", Action::ReadEvents, Others::NotFound),
-    ("/organizer/performances/{performance}", Action::ReadEvents, Others::NotFound),
-    ("/organizer/performances/{draft}/prices", Action::ReadEvents, Others::NotFound),
-    ("/organizer/performances/{performance}/prices", Action::ReadEvents, Others::NotFound),
-    ("/organizer/performances/{performance}/allocations", Action::ReadEvents, Others::NotFound),
-    ("/organizer/performances/{performance}/plan", Action::EditEvents, Others::NotFound),
-    ("/organizer/performances/{performance}/desk", Action::ReadDesk, Others::NotFound),
-    ("/organizer/plans", Action::ReadPlans, Others::Own),
-    ("/organizer/settings", Action::EditSettings, Others::Own),
-    ("/organizer/settings/webhooks/{endpoint}", Action::EditSettings, Others::NotFound),
-    ("/organizer/plans/{plan}", Action::ReadPlans, Others::NotFound),
-    ("/organizer/imports/{import}", Action::ReadPlans, Others::NotFound),
-    ("/organizer/orders", Action::ReadOrders, Others::Own),
-    ("/organizer/orders/{order}", Action::ReadOrders, Others::NotFound),
-    ("/organizer/members", Action::EditMembers, Others::Own),
-    ("/organizer/settings/fees", Action::EditTerms, Others::Own),
-    ("/organizer/audit", Action::ReadAudit, Others::Own),
-    ("/organizer/money", Action::ReadMoney, Others::Own),
-    ("/organizer/money/reconciliation", Action::ReadMoney, Others::Own),
-];
 
 impl Things {
     async fn new(arena: &Arena, owner: &Fan) -> Self {
@@ -313,7 +89,11 @@ impl Things {
         // What it is told of does not happen here.
         let told = [WebhookEvent::RefundSucceeded];
         let endpoint = arena.backend.add_webhook(&acting, "https://hooks.example.org/", &told).await.unwrap().id;
+        let (bought, refund) = waiting_refund(arena, owner).await;
         Self {
+            bought: bought.to_string(),
+            refund: refund.to_string(),
+            aside: set_aside(arena, bought).await.to_string(),
             difference: difference.to_string(),
             endpoint: endpoint.to_string(),
             allocation: allocation.to_string(),
@@ -341,6 +121,9 @@ impl Things {
             ("{code}", &self.code),
             ("{difference}", &self.difference),
             ("{endpoint}", &self.endpoint),
+            ("{bought}", &self.bought),
+            ("{refund}", &self.refund),
+            ("{aside}", &self.aside),
         ];
         names.into_iter().fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
     }
@@ -350,6 +133,30 @@ impl Things {
         let form: Vec<(&str, &str)> = form.iter().map(|(name, value)| (*name, value.as_str())).collect();
         arena.call(who, line.0, &form).await
     }
+}
+
+/// An order with tickets, and a refund of one of its seats that the owner asked for and nobody decided.
+async fn waiting_refund(arena: &Arena, owner: &Fan) -> (OrderId, RefundId) {
+    let buyer = arena.one_inside().await;
+    let held = arena.held(&buyer, "2,3").await;
+    arena.buy(&buyer, held.order).await;
+    let asked = arena.backend.staff_refund(&owner.session, held.order, &[SeatNo(2)], "a kindness").await.unwrap();
+    assert_eq!(asked.status, RefundStatus::Requested);
+    (held.order, asked.id)
+}
+
+/// What the provider's two words about a dispute of an order would leave behind.
+async fn set_aside(arena: &Arena, order: OrderId) -> i64 {
+    sqlx::query_scalar(
+        "insert into payment_quarantine (provider, provider_ref, reason, evidence, created_ms)
+         select provider, 'dp_x', 'a dispute with two ends',
+            jsonb_build_object('dispute', 'dp_x', 'attempt', id::text), created_ms
+         from attempts where order_id = $1 returning id",
+    )
+    .bind(order.0)
+    .fetch_one(&arena.pg)
+    .await
+    .unwrap()
 }
 
 /// Names of all endpoints in the sources that begin as organizers' do.
@@ -493,12 +300,18 @@ async fn files(arena: &Arena, things: &Things, roles: &[(Role, Fan)], other: &Fa
         for path in ["/api/organizer-plan-upload", &picture, &remove] {
             assert_eq!(put(who, path).await.status, status, "{path}");
         }
-        assert_eq!(arena.open(who, &export).await.status, status);
+        for path in [export.as_str(), MONEY_TABLE, INVOICES] {
+            assert_eq!(arena.open(who, path).await.status, status, "{path}");
+        }
     }
     for path in [&picture, &remove] {
         assert_eq!(put(Some(other), path).await.code(), Code::NotFound, "{path}, another organization");
     }
     assert_eq!(arena.open(Some(other), &export).await.status, 404);
+    for path in [MONEY_TABLE, INVOICES] {
+        let table = arena.open(Some(other), path).await;
+        assert_eq!((table.status, table.body.lines().count()), (200, 1), "{path}: another organization has its own");
+    }
     for (role, person) in roles {
         let plans = put(Some(person), "/api/organizer-plan-upload").await;
         assert_eq!(plans.status, if role.may(Action::EditPlans) { 200 } else { 403 }, "{role:?}: {}", plans.body);
@@ -516,5 +329,9 @@ async fn files(arena: &Arena, things: &Things, roles: &[(Role, Fan)], other: &Fa
         assert_eq!(pictures.code(), expected, "{role:?}: a table is no picture");
         let expected = if role.may(Action::ReadPlans) { 200 } else { 403 };
         assert_eq!(arena.open(Some(person), &export).await.status, expected, "{role:?}");
+        let expected = if role.may(Action::ReadMoney) { 200 } else { 403 };
+        for path in [MONEY_TABLE, INVOICES] {
+            assert_eq!(arena.open(Some(person), path).await.status, expected, "{path}, {role:?}");
+        }
     }
 }
