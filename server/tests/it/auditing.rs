@@ -135,7 +135,7 @@ async fn audited(arena: &Arena) -> HashMap<&'static str, Finding> {
     findings.into_iter().map(|finding| (finding.check.title, finding)).collect()
 }
 
-fn broken(findings: &HashMap<&'static str, Finding>) -> Vec<&Finding> {
+fn broken<'a>(findings: &'a HashMap<&'static str, Finding>) -> Vec<&'a Finding> {
     findings.values().filter(|finding| !finding.holds()).collect()
 }
 

@@ -188,16 +188,15 @@ async fn no_change_of_prices_or_fees_reaches_an_order_or_what_is_published() {
     let order = view(&arena, &fans[0], before.order).await;
     assert_eq!(order.total, before.total, "an order keeps its prices and its fees");
     assert_eq!(lines_sum(&arena, before.order).await, before.total.minor);
-    let mut newer = None;
+    let mut newer;
     eventually!(SOON, "new holds have the new prices with the fees of the publication", {
         let held = arena.held(&fans[1], "2").await;
         arena.await_status(held.order, "pending_payment").await;
         let version = arena.count_of(held.order, "select price_version::bigint from orders where id = $1").await;
         let () = arena.call(Some(&fans[1]), "hold-release", &[("order", &held.order.to_string())]).await.ok();
-        newer = Some(held);
+        newer = held;
         version == 2
     });
-    let newer = newer.unwrap();
     assert_eq!(newer.total.minor, 6_000 + 100 + 200);
     assert_eq!(lines_sum(&arena, newer.order).await, newer.total.minor, "also of an order that has ended");
     let paid = arena.buy(&fans[0], before.order).await;
