@@ -202,6 +202,12 @@ impl RefundBalance {
             .max(0)
     }
 
+    /// Whether more is reserved, or went, than was captured: a dispute took money that was promised before.
+    #[must_use]
+    pub fn is_overdrawn(self) -> bool {
+        self.done_minor.saturating_add(self.pending_minor).saturating_add(self.disputed_minor) > self.captured_minor
+    }
+
     /// The balance with an amount reserved.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! A bank calls a payment into question: what becomes of tickets, seats and books.
 
 use crate::arena::provider::{GOOD_CARD, signed, unix_s};
-use crate::arena::{Arena, Fan, SOON, Setup};
+use crate::arena::{Arena, Fan, SOON, Setup, seats};
 use domain::hold::{Held, SeatState};
 use domain::order::PayStarted;
 use domain::organizer::disputes::DisputeDesk;
@@ -275,4 +275,49 @@ async fn arena_adopts(arena: &Arena, order: OrderId, started: &PayStarted, id: u
          from attempts where id = $2 and order_id = $3";
     let done = sqlx::query(sql).bind(id).bind(started.attempt.0).bind(order.0).execute(&arena.pg).await.unwrap();
     assert_eq!(done.rows_affected(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_won_dispute_gives_back_of_a_cancelled_evening_goes_on_to_the_fan() {
+    let arena = Arena::web(Setup::default()).await;
+    let finance = arena.member(Role::Finance).await;
+    let (_, held, started) = bought(&arena, "62,63").await;
+    let id = arena.provider().dispute(&started, None).await;
+    eventually!(SOON, "it is known", arena.count_of(held.order, OPENED).await == 1);
+    let title: String =
+        sqlx::query_scalar("select e.title from performances p join events e on e.id = p.event_id where p.id = $1")
+            .bind(arena.performance.0)
+            .fetch_one(&arena.pg)
+            .await
+            .unwrap();
+    arena.backend.cancel_performance(&finance.session, arena.performance, &title).await.unwrap();
+    let listed = "select count(*) from refund_batch_orders where order_id = $1";
+    eventually!(3 * SOON, "the batch has seen the order", arena.count_of(held.order, listed).await == 1);
+    assert_eq!(arena.count("select count(*) from refunds").await, 0, "the bank has the money");
+    assert_eq!(arena.status(held.order).await.as_deref(), Some("fulfilled"), "it is not decided whose it is");
+    arena.provider().close_dispute(&id, "won").await;
+    eventually!(3 * SOON, "the money goes back", arena.provider().refunded(&started).await == held.total.minor);
+    arena.await_status(held.order, "refunded").await;
+    let batch = arena.backend.refund_batch(&finance.session, arena.performance).await.unwrap().unwrap();
+    assert_eq!((batch.orders, batch.succeeded, batch.returned), (1, 1, held.total));
+    assert_eq!((balance(&arena, "disputes").await, balance(&arena, "provider_clearing").await), (0, 0));
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refund_that_was_asked_for_before_a_dispute_is_not_agreed_to_while_the_bank_has_the_money() {
+    let arena = Arena::web(Setup::default()).await;
+    let (finance, operator) = (arena.member(Role::Finance).await, arena.member(Role::Operator).await);
+    let (_, held, started) = bought(&arena, "64,65").await;
+    let asked = arena.backend.staff_refund(&operator.session, held.order, &seats(&[64, 65]), "").await.unwrap();
+    let id = arena.provider().dispute(&started, None).await;
+    eventually!(SOON, "it is known", arena.count_of(held.order, OPENED).await == 1);
+    let refused = arena.backend.decide_refund(&finance.session, asked.id, true, "").await.unwrap_err();
+    assert_eq!(refused.refusal().code, Code::WrongState, "the fan would be paid twice");
+    arena.provider().close_dispute(&id, "won").await;
+    eventually!(SOON, "it is won", arena.count_of(held.order, WON).await == 1);
+    arena.backend.decide_refund(&finance.session, asked.id, true, "").await.unwrap();
+    eventually!(3 * SOON, "now it goes", arena.provider().refunded(&started).await == held.total.minor);
+    arena.await_status(held.order, "refunded").await;
+    arena.finish().await;
 }

@@ -52,7 +52,9 @@ impl<'a> Match<'a> {
             same.sort();
         }
         let known = |refund: &'a OurRefund| refund.provider_ref.as_deref().map(|id| (id, refund));
-        let unanswered = |refund: &&OurRefund| refund.provider_ref.is_none() && refund.status.is_pending();
+        // What still waits for somebody's approval was never sent.
+        let sent = |status: RefundStatus| matches!(status, RefundStatus::Approved | RefundStatus::Submitted);
+        let unanswered = |refund: &&OurRefund| refund.provider_ref.is_none() && sent(refund.status);
         Self {
             day,
             lines,

@@ -1,7 +1,8 @@
 //! Disputes: what a bank's word about a payment does to money, tickets and seats.
 //!
 //! A message says where to look; the provider's own object says what is so, and `domain::dispute` what that
-//! changes. All disputes of one order wait for each other, so that its tickets follow from all of them.
+//! changes. All disputes of one order wait for each other, so that its tickets follow from all of them. The attempt
+//! is locked before its order, as refunds do: what is left of a payment is never counted while a dispute takes of it.
 
 use super::events::UNKNOWN_FOR_MS;
 use crate::backend::Backend;
@@ -11,10 +12,10 @@ use crate::payment::{DisputeState, PaymentProvider, ProviderDispute};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::disputes::{self, DisputeRow, NewDispute};
 use crate::postgres::orders::{self, OrderRow};
-use crate::postgres::{accounts, ledger, tickets};
+use crate::postgres::{batches, ledger, tickets};
 use domain::dispute::{Booking, DisputeStatus, TicketHold, Transition, borne_by, tickets_of, transition};
 use domain::ledger::Event;
-use domain::order::OrderStatus;
+use domain::order::{AttemptStatus, OrderStatus};
 use domain::{AttemptId, DisputeId, Millis, Money};
 use serde_json::{Value, json};
 use sqlx::PgConnection;
@@ -45,6 +46,7 @@ impl Backend {
             tx.commit().await?;
             self.wake.outbox.notify_one();
             self.wake.release.notify_one();
+            self.wake.query.notify_one();
             say(&told, &attempt);
         }
         Ok(())
@@ -80,10 +82,11 @@ impl Backend {
         attempt: &AttemptRow,
         told: &ProviderDispute,
     ) -> Result<bool> {
-        if !disputes::lock_order(&mut *db, attempt.order).await? {
-            return Err(Error::Broken(format!("attempt {} has no order", attempt.id)));
-        }
-        let Some(order) = orders::one(&mut *db, attempt.order).await? else {
+        let Some(locked) = attempts::lock(&mut *db, attempt.id).await? else {
+            return Err(Error::Broken(format!("there is no attempt {}", attempt.id)));
+        };
+        let attempt = &locked;
+        let Some(order) = orders::lock(&mut *db, attempt.order).await? else {
             return Err(Error::Broken(format!("attempt {} has no order", attempt.id)));
         };
         if order.status == OrderStatus::Paid {
@@ -107,10 +110,30 @@ impl Backend {
         }
         let after = hold_of(db, &order).await?;
         self.hold_tickets(db, &order, dispute.id, (before, after)).await?;
-        if step.to == DisputeStatus::Lost {
-            self.sell_again(db, &order, dispute.id).await?;
+        match step.to {
+            DisputeStatus::Opened => {}
+            DisputeStatus::Won => self.pass_on(db, &order, attempt).await?,
+            DisputeStatus::Lost => {
+                self.close_if_all_is_back(db, order.id).await?;
+                self.sell_again(db, &order, dispute.id).await?;
+            }
         }
         Ok(true)
+    }
+
+    /// Money that the bank gave back and that is not ours to keep: late money goes on to its payer, and an order of
+    /// a cancelled performance is refunded after all.
+    async fn pass_on(&self, db: &mut PgConnection, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
+        // Money that fits no attempt is followed where it was set aside.
+        let captured = matches!(attempt.status, AttemptStatus::Captured | AttemptStatus::Refunded);
+        if captured && ledger::is_late(&mut *db, attempt.id).await? {
+            self.return_late_money(db, attempt).await?;
+        }
+        if batches::is_cancelled(&mut *db, order.performance).await? {
+            Ok(batches::relist(db, order.performance, order.id).await?)
+        } else {
+            self.close_if_all_is_back(db, order.id).await
+        }
     }
 
     /// Writes the step; none when somebody else wrote it meanwhile.
@@ -167,18 +190,18 @@ impl Backend {
         if changed == 0 {
             return Ok(());
         }
-        let Some(account) = accounts::by_id(&mut *db, order.account).await? else {
-            return Err(Error::Broken(format!("order {} has no account", order.id)));
+        let word = match after {
+            TicketHold::Frozen => "frozen",
+            TicketHold::Valid => "restored",
+            TicketHold::Revoked => "revoked",
         };
-        let sale = self.sale(order.performance).await?;
-        let event = format!("{} – {}", sale.row.artist, sale.row.title);
-        let link = format!("{}/orders/{}", self.config.public_url, order.id);
-        let (word, mail) = match after {
-            TicketHold::Frozen => ("frozen", mail::tickets_frozen(&account.email, &event, &link, &account.lang)),
-            TicketHold::Valid => ("restored", mail::tickets_restored(&account.email, &event, &link, &account.lang)),
-            TicketHold::Revoked => ("revoked", mail::tickets_revoked(&account.email, &event, &link, &account.lang)),
-        };
-        mail::enqueue(&mut *db, &format!("dispute-{word}:{dispute}"), &mail, now).await
+        let key = format!("dispute-{word}:{dispute}");
+        self.mail_owner(db, order.id, &key, |to, event, page, lang| match after {
+            TicketHold::Frozen => mail::tickets_frozen(to, event, page, lang),
+            TicketHold::Valid => mail::tickets_restored(to, event, page, lang),
+            TicketHold::Revoked => mail::tickets_revoked(to, event, page, lang),
+        })
+        .await
     }
 
     /// The seats of a lost dispute go back to sale where the organizer's policy says so. Doors check tickets

@@ -236,8 +236,13 @@ impl Backend {
     async fn give_late_money_back(&self, db: &mut PgConnection, attempt: &AttemptRow) -> Result<()> {
         let (now, amount) = (self.now(), Money::new(attempt.amount_minor, attempt.currency));
         ledger::post(db, &Event::LateMoney { attempt: attempt.id, order: attempt.order, amount }, now).await?;
+        self.return_late_money(db, attempt).await
+    }
+
+    /// Reserves the way back of all that is left of late money. A refund that failed is tried again with it.
+    pub(super) async fn return_late_money(&self, db: &mut PgConnection, attempt: &AttemptRow) -> Result<()> {
         // What a dispute took already, the bank has given back.
-        let left = Money::new(balance(db, attempt).await?.left_minor().min(amount.minor), amount.currency);
+        let left = Money::new(balance(db, attempt).await?.left_minor(), attempt.currency);
         if left.minor == 0 {
             return Ok(());
         }
@@ -251,9 +256,10 @@ impl Backend {
             asked_by: None,
             approval: Approval::Automatic,
             note: "",
-            due: now,
+            due: self.now(),
         };
-        self.reserve_refund(db, &new).await?;
+        let id = self.reserve_refund(db, &new).await?;
+        refunds::set_all_retried(&mut *db, attempt.id, Cause::LateMoney, id).await?;
         let (key, words) = (format!("refund:{}", attempt.id), left.to_string());
         self.mail_owner(db, attempt.order, &key, |to, event, _, lang| mail::refunded(to, event, &words, lang)).await
     }

@@ -137,6 +137,21 @@ pub(crate) async fn again(db: &mut PgConnection, id: PerformanceId) -> sqlx::Res
     Ok(true)
 }
 
+/// Looks once more at an order of a cancelled performance, of which money came back to us; nothing where it is in
+/// no batch yet.
+pub(crate) async fn relist(db: &mut PgConnection, id: PerformanceId, order: OrderId) -> sqlx::Result<()> {
+    sqlx::query("update refund_batches set done_ms = null where performance_id = $1")
+        .bind(id.0)
+        .execute(&mut *db)
+        .await?;
+    sqlx::query("delete from refund_batch_orders where performance_id = $1 and order_id = $2")
+        .bind(id.0)
+        .bind(order.0)
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
 /// How far a batch is.
 pub(crate) struct BatchRow {
     pub(crate) cancelled: Millis,

@@ -93,6 +93,8 @@ pub(crate) async fn found(
             last_seen_ms = excluded.last_seen_ms, evidence = excluded.evidence,
             order_id = coalesce(differences.order_id, excluded.order_id),
             organization_id = coalesce(differences.organization_id, excluded.organization_id),
+            -- What is back is looked at with the day that found it: the day before may never be matched again.
+            day_ms = case when differences.status = 'open' then differences.day_ms else excluded.day_ms end,
             -- Who has it, has it until it is over: people are not overruled by the next run.
             owner = case when differences.status = 'open' then differences.owner else excluded.owner end,
             repair = case when differences.status = 'open' then differences.repair else excluded.repair end,

@@ -44,13 +44,6 @@ pub(crate) struct NewDispute<'a> {
     pub(crate) opened: Millis,
 }
 
-/// Locks an order until this transaction ends: all its disputes wait for each other. `false` where there is none.
-pub(crate) async fn lock_order(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::Result<bool> {
-    let found: Option<i32> =
-        sqlx::query_scalar("select 1 from orders where id = $1 for update").bind(order.0).fetch_optional(db).await?;
-    Ok(found.is_some())
-}
-
 /// The dispute that a provider knows under this id.
 pub(crate) async fn by_reference(
     db: impl PgExecutor<'_>,

@@ -38,13 +38,15 @@ pub(crate) async fn of_order(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::R
     seats.into_iter().map(seat).collect()
 }
 
-/// Whether all seats of an order were given back, and no money of it is on its way, or failed to go.
+/// Whether all seats of an order were given back, and no money of it is on its way, failed to go, or is with a bank
+/// that may still give it back to us.
 pub(crate) async fn all_is_back(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::Result<bool> {
     sqlx::query_scalar(
         "select not exists (select 1 from order_items where order_id = $1 and returned_ms is null)
             and not exists (select 1 from attempts a join refunds r on r.attempt_id = a.id
                 where a.order_id = $1 and (r.status in ('requested', 'approved', 'submitted')
-                    or (r.status = 'failed' and r.retried_as is null)))",
+                    or (r.status = 'failed' and r.retried_as is null)))
+            and not exists (select 1 from disputes where order_id = $1 and status = 'opened')",
     )
     .bind(order.0)
     .fetch_one(db)

@@ -75,6 +75,14 @@ pub(crate) async fn refundable(db: &mut PgConnection, order: OrderId) -> Result<
     Ok(Some((RefundableOrder { order, currency: attempt.currency, lines, balance }, attempt)))
 }
 
+/// Whether the lines of an order still have what these parts of them come to.
+pub(super) fn are_left(order: &RefundableOrder, parts: &[Part]) -> bool {
+    parts.iter().all(|part| {
+        let mut lines = order.lines.iter().filter(|line| line.line.kind == part.kind && line.line.seat == part.seat);
+        lines.any(|line| line.left_minor() >= part.amounts.gross_minor)
+    })
+}
+
 impl Backend {
     /// Reserves a refund in the caller's transaction: amount, postings, and, when nobody must agree, the seats
     /// that go with it. The job submits it.

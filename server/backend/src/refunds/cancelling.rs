@@ -210,7 +210,10 @@ impl Backend {
                     due: self.now(),
                 };
                 let id = self.reserve_refund(&mut tx, &new).await?;
-                rows::set_all_retried(&mut *tx, attempt.id, Cause::Cancelled, id).await?;
+                // All that is left goes back now: nobody has to see to a part of it that failed before.
+                for cause in [Cause::Cancelled, Cause::Wish, Cause::Goodwill] {
+                    rows::set_all_retried(&mut *tx, attempt.id, cause, id).await?;
+                }
                 batches::set_refund(&mut *tx, performance, order, id).await?;
                 let words = amount.to_string();
                 let key = format!("cancelled:{order}");

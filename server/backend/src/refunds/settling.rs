@@ -7,10 +7,11 @@ use crate::payment::{ProviderError, ProviderRefund};
 use crate::postgres::refunds::{self as rows, Change, RefundRow};
 use crate::postgres::{attempts, batches, ledger, orders, returns, webhooks};
 use crate::refunds::NewRefund;
+use crate::refunds::asking::balance;
 use domain::ledger::Event;
 use domain::order::{OrderEvent, OrderFacts, OrderStatus, transition as order_transition};
 use domain::refund::{Approval, Cause, RefundEffect, RefundEvent, RefundStatus, Transition, transition};
-use domain::{Millis, OrderId};
+use domain::{Millis, Money, OrderId};
 use sqlx::PgConnection;
 use std::sync::Arc;
 
@@ -182,7 +183,7 @@ impl Backend {
         let again = NewRefund {
             order: row.order,
             attempt: row.attempt,
-            amount: row.amount,
+            amount: left_of(db, row).await?,
             cause: row.cause,
             parts: &row.parts,
             seats: &row.seats,
@@ -207,7 +208,7 @@ impl Backend {
     }
 
     /// Ends an order once all of its seats were given back, and all the money that can come back came back.
-    pub(super) async fn close_if_all_is_back(&self, db: &mut PgConnection, order: OrderId) -> Result<()> {
+    pub(crate) async fn close_if_all_is_back(&self, db: &mut PgConnection, order: OrderId) -> Result<()> {
         let Some(row) = orders::lock(&mut *db, order).await? else { return Ok(()) };
         if !matches!(row.status, OrderStatus::Paid | OrderStatus::Fulfilled)
             || !returns::all_is_back(&mut *db, order).await?
@@ -241,6 +242,18 @@ impl Backend {
         let mail = make(&owner.email, &event, &page, &owner.lang);
         mail::enqueue(&mut *db, key, &mail, self.now()).await
     }
+}
+
+/// What goes back at another try: of late money, which has no lines, what a dispute left of it.
+async fn left_of(db: &mut PgConnection, row: &RefundRow) -> Result<Money> {
+    if row.cause != Cause::LateMoney {
+        return Ok(row.amount);
+    }
+    let Some(attempt) = attempts::lock(&mut *db, row.attempt).await? else { return Ok(row.amount) };
+    let left_minor = balance(db, &attempt).await?.left_minor();
+    // Where nothing is left, the reservation says so.
+    let minor = if left_minor > 0 { row.amount.minor.min(left_minor) } else { row.amount.minor };
+    Ok(Money::new(minor, row.amount.currency))
 }
 
 #[cfg(test)]

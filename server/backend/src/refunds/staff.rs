@@ -1,7 +1,7 @@
 //! Refunds in the hands of the staff: the list, decisions, another try, goodwill.
 
 use super::NOTE_MAX_CHARS;
-use super::asking::NewRefund;
+use super::asking::{NewRefund, are_left, balance, refundable};
 use super::views::{SeatNames, refund_view};
 use crate::backend::Backend;
 use crate::catalog::zoned;
@@ -79,7 +79,7 @@ impl Backend {
     ///
     /// # Errors
     /// `not_found` for another organization's; `forbidden` by role, or when another member must decide;
-    /// `wrong_state` when it waits for no decision any more.
+    /// `wrong_state` when it waits for no decision any more, or when a dispute took the money meanwhile.
     pub async fn decide_refund(
         self: &Arc<Self>,
         session: &Session,
@@ -94,12 +94,15 @@ impl Backend {
                 return not_found("refund");
             };
             let mut tx = this.pg.begin().await?;
-            attempts::lock(&mut *tx, row.attempt).await?;
+            let Some(attempt) = attempts::lock(&mut *tx, row.attempt).await? else { return not_found("refund") };
             let Some(row) = rows::one(&mut *tx, refund).await? else { return not_found("refund") };
             let rule = terms::rule(&mut *tx, member.organization).await?;
             rule.check(member.role, account, row.asked_by, row.amount.minor)?;
             let amount = row.amount.to_string();
             if approve {
+                if balance(&mut tx, &attempt).await?.is_overdrawn() {
+                    return refuse(Code::WrongState, "the payment is disputed: less is left of it than would go back");
+                }
                 this.approve_refund(&mut tx, &row, Some(account), this.now()).await?;
                 this.mail_decided(&mut tx, row.order, refund, &amount, None).await?;
             } else {
@@ -128,7 +131,7 @@ impl Backend {
     ///
     /// # Errors
     /// `not_found`, `forbidden`; `wrong_state` when it did not fail, was tried again, or is tried again by
-    /// itself; `limit_exceeded` when less is left of the payment.
+    /// itself, or when its seats' money went by another refund; `limit_exceeded` when less is left of the payment.
     pub async fn retry_refund(self: &Arc<Self>, session: &Session, refund: RefundId) -> Result<()> {
         let member = self.member(session, Action::DecideMoney).await?;
         let (this, account) = (Arc::clone(self), session.account);
@@ -141,6 +144,13 @@ impl Backend {
             let Some(row) = rows::one(&mut *tx, refund).await? else { return not_found("refund") };
             if !row.waits_for_staff() {
                 return refuse(Code::WrongState, "this refund is not to be tried again");
+            }
+            // Another refund may have given back the same seats since: nobody is paid twice for them.
+            if let Some((found, sold)) = refundable(&mut tx, row.order).await?
+                && sold.id == row.attempt
+                && !are_left(&found, &row.parts)
+            {
+                return refuse(Code::WrongState, "what it gives back went by another refund meanwhile");
             }
             let new = NewRefund {
                 order: row.order,

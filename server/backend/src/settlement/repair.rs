@@ -167,7 +167,7 @@ impl Backend {
         // It ended here without money, and has it: settling decides whether the seats are still its own, and
         // gives the money back if they are not.
         if !rows::reopen(&self.pg, attempt.id, &id).await? {
-            return staff("another payment of its order is open");
+            return staff("another payment of its order is open, or its money was set aside");
         }
         self.settle(&self.attempt_of_ours(ours).await?).await?;
         Ok(Outcome::Done)
