@@ -25,8 +25,8 @@ use uuid::Uuid;
 const TWO_ENDS: &str = "a dispute with two ends";
 /// Why a dispute is set aside that can't be booked.
 const NO_AMOUNT: &str = "a dispute of no amount, or of another currency";
-/// Why its tickets were revoked.
-const REVOKED: &str = "dispute lost";
+/// Why its tickets were revoked, as pages know the word.
+const REVOKED: &str = "dispute";
 
 impl Backend {
     /// Reads a dispute at its provider and acts on it. Idempotent, in any order.
@@ -80,6 +80,8 @@ impl Backend {
         attempt: &AttemptRow,
         told: &ProviderDispute,
     ) -> Result<bool> {
+        // In the order of refunds, the payment before its order: so neither waits for what the other has.
+        attempts::lock(&mut *db, attempt.id).await?;
         if !disputes::lock_order(&mut *db, attempt.order).await? {
             return Err(Error::Broken(format!("attempt {} has no order", attempt.id)));
         }
