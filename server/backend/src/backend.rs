@@ -21,6 +21,8 @@ use tokio::sync::{Notify, Semaphore};
 const HASHES_AT_ONCE: usize = 2;
 /// Files of organizers that are read at once: the largest takes some hundreds of megabytes.
 const FILES_AT_ONCE: usize = 1;
+/// Tables of money that are made at once: the longest takes a hundred megabytes and more.
+const TABLES_AT_ONCE: usize = 2;
 /// Addresses that the limiter remembers before it drops those that are idle.
 const LIMITED_ADDRESSES_MAX: usize = 50_000;
 
@@ -124,6 +126,8 @@ pub struct Backend {
     /// Sessions that were revoked while their cookies may still look fresh.
     pub(crate) revoked: RwLock<HashSet<SessionId>>,
     pub(crate) hashing: Semaphore,
+    /// Makes long tables for organizers, a few at a time.
+    pub(crate) tables: Semaphore,
     /// Reads large files of organizers, a few at a time.
     pub(crate) reading: Arc<Semaphore>,
     pub(crate) sign_in_limit: AddressLimit,
@@ -241,6 +245,7 @@ impl Backend {
             live: Live::default(),
             revoked: RwLock::default(),
             hashing: Semaphore::new(HASHES_AT_ONCE),
+            tables: Semaphore::new(TABLES_AT_ONCE),
             reading: Arc::new(Semaphore::new(FILES_AT_ONCE)),
             sign_in_limit: AddressLimit::per_minute(config.sign_ins_per_min),
             code_address_limit: AddressLimit::per_minute(config.sign_ins_per_min),

@@ -136,6 +136,7 @@ impl Backend {
     /// `not_found` for who is no member; `forbidden`.
     pub async fn documents_csv(&self, session: &Session, after: i64) -> Result<String> {
         let member = self.member(session, Action::ReadMoney).await?;
+        let _turn = self.table_turn().await?;
         let listed = rows::behind(&self.pg, member.organization(), after.max(0), LIST_MAX).await?;
         let mut text = COLUMNS.to_owned();
         for row in &listed {

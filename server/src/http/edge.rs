@@ -18,6 +18,8 @@ use tracing::Instrument as _;
 
 /// Paths that other parties call without a browser.
 const WEBHOOKS: &str = "/webhooks/";
+/// Pages of offered tickets; what follows is the secret of one.
+const OFFERS: &str = "/transfers/";
 /// Files under the digest of their content: they never change.
 const IMMUTABLE: &str = "public, max-age=31536000, immutable";
 /// Pages that are the same for all who ask in a language: so long they are kept by caches, and by this process
@@ -35,7 +37,7 @@ pub(super) async fn edge(Extract(state): Extract<State>, mut request: Request, n
     let path = request.uri().path().to_owned();
     let method = request.method().clone();
     let https = state.backend.config().public_url.starts_with("https://");
-    let span = tracing::info_span!("request", id, %method, path);
+    let span = tracing::info_span!("request", id, %method, path = logged(&path));
     let nonce = uuid::Uuid::new_v4().simple().to_string();
     let shared = is_shared(&request);
     request.extensions_mut().insert(PageNonce(nonce.clone()));
@@ -68,6 +70,11 @@ pub(super) async fn edge(Extract(state): Extract<State>, mut request: Request, n
     .await;
     measure(&method, &path, &response, started);
     finish(shared_page(response, shared), &path, &id, &nonce, https)
+}
+
+/// A path as logs may keep it: the link of an offer carries its secret there.
+fn logged(path: &str) -> &str {
+    if path.starts_with(OFFERS) { OFFERS } else { path }
 }
 
 /// The answer to who is turned away: a page that comes again by itself, or the refusal for programs.
@@ -248,7 +255,7 @@ fn measure(method: &Method, path: &str, response: &Response, started: Instant) {
     };
     metrics::counter!("stararena_requests_total", "kind" => kind, "status" => class).increment(1);
     metrics::histogram!("stararena_request_seconds", "kind" => kind).record(started.elapsed().as_secs_f64());
-    tracing::debug!(%method, path, status = response.status().as_u16(), "answered");
+    tracing::debug!(%method, path = logged(path), status = response.status().as_u16(), "answered");
 }
 
 /// Scripts run by nonce only, styles come from our files only. There is no `form-action`: a form
@@ -296,4 +303,16 @@ fn finish(mut response: Response, path: &str, id: &str, nonce: &str, https: bool
         set("cache-control", "no-store");
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::logged;
+
+    #[test]
+    fn logs_keep_no_secret_of_an_offer() {
+        assert_eq!(logged("/transfers/0123456789abcdef"), "/transfers/");
+        assert_eq!(logged("/transfers/0123456789abcdef/"), "/transfers/");
+        assert_eq!(logged("/orders/1"), "/orders/1");
+    }
 }

@@ -86,8 +86,9 @@ fn letter(c: char, bold: bool) -> Option<(Face, Vec<u8>, u32)> {
         | 0x0410..=0x044f
         | 0x0451
         | 0x2460..=0x2469
-        | 0x3000..=0x3002
+        | 0x3000..=0x3003
         | 0x3005
+        | 0x3007
         | 0x3008..=0x3011
         | 0x3014..=0x3017
         | 0x3041..=0x3093
@@ -108,7 +109,9 @@ fn letter(c: char, bold: bool) -> Option<(Face, Vec<u8>, u32)> {
 fn western(c: char) -> Option<u8> {
     Some(match c {
         ' '..='~' => u8::try_from(u32::from(c)).ok()?,
-        '\u{a0}' => b' ',
+        // Spaces and hyphens that only say where a line may break.
+        '\u{a0}' | '\u{2009}' | '\u{202f}' => b' ',
+        '\u{2010}' | '\u{2011}' => b'-',
         '\u{a1}'..='\u{ff}' => u8::try_from(u32::from(c)).ok()?,
         '€' => 0x80,
         '‚' => 0x82,
@@ -337,6 +340,8 @@ mod tests {
         assert_eq!(faces("Hall 7"), [Face::Latin]);
         assert_eq!(faces("李雷 Łódź"), [Face::Chinese, Face::Latin, Face::Central, Face::Latin, Face::Central]);
         assert_eq!(faces("서울"), [Face::Korean]);
+        assert_eq!(faces("二〇二六"), [Face::Chinese], "a digit that is no ideograph by its number");
+        assert_eq!(faces("Jean\u{2011}Luc\u{202f}7"), [Face::Latin]);
         assert_eq!(faces("（UTC+8）"), [Face::Chinese, Face::Latin, Face::Chinese]);
         let run = &runs("中a", false).unwrap()[0];
         assert_eq!((run.bytes.as_slice(), run.width), (&[0x4e, 0x2d][..], 1_000));

@@ -279,14 +279,21 @@ async fn an_offered_ticket_becomes_the_recipients_and_nobody_elses() {
     assert!(arena.open(Some(&fan), &format!("/orders/{}/tickets.pdf", order.id)).await.body.contains("/Count 1"));
     let renewed = arena.call(Some(&friend), "ticket-reissue", &[("ticket", &got.to_string())]).await;
     let renewed: TicketId = renewed.ok();
+    let token = offer(&arena, &friend, renewed, &other).await;
+    let passed: TicketId = arena.call(Some(&other), "transfer-accept", &[("token", &token)]).await.ok();
+    let view: OrderView = arena.order(&fan, order.id).await.ok();
+    let gone = view.tickets.iter().find(|ticket| ticket.id == passed).unwrap();
+    let to = gone.transfer.as_ref().map(|transfer| transfer.to.as_str());
+    assert_eq!(to, Some(friend.session.email.as_str()), "whom others gave it to is not the buyer's to know");
+    assert!(mine(&arena, &friend).await.is_empty());
 
     // With the money goes the ticket, whoever holds it.
     assert_eq!(arena.backend.revoke_tickets(order.id, None, "refund").await.unwrap(), 2);
-    await_told(&arena, renewed, Some("revoked")).await;
-    assert!(mine(&arena, &friend).await.is_empty());
+    await_told(&arena, passed, Some("revoked")).await;
+    assert!(mine(&arena, &other).await.is_empty());
     let mails: i64 = sqlx::query_scalar("select count(*) from outbox where dedupe = $1 and payload ->> 'to' = $2")
-        .bind(format!("ticket-ended:{renewed}"))
-        .bind(&friend.session.email)
+        .bind(format!("ticket-ended:{passed}"))
+        .bind(&other.session.email)
         .fetch_one(&arena.pg)
         .await
         .unwrap();

@@ -1,5 +1,6 @@
 //! A performance as a file for calendars (RFC 5545).
 //!
+//! It has no METHOD: that would make it a message of RFC 5546, which asks for an ORGANIZER with an address of mail.
 //! The instant is written in UTC, which needs no description of a time zone in the file and can't be wrong;
 //! the venue's own time and zone are told in the text.
 
@@ -40,7 +41,6 @@ pub fn file(entry: &Entry<'_>) -> String {
         "VERSION:2.0".to_owned(),
         "PRODID:-//StarArena//Tickets//EN".to_owned(),
         "CALSCALE:GREGORIAN".to_owned(),
-        "METHOD:PUBLISH".to_owned(),
         "BEGIN:VEVENT".to_owned(),
         format!("UID:{}", entry.uid),
         format!("SEQUENCE:{}", entry.sequence),
@@ -185,6 +185,7 @@ mod tests {
             "{whole}"
         );
         assert!(text.ends_with("END:VCALENDAR\r\n"));
+        assert!(!text.contains("METHOD"), "a message would need an organizer with an address");
     }
 
     #[test]

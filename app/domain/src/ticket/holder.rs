@@ -33,7 +33,7 @@ fn too_long() -> Refusal {
 /// Controls, and marks that turn the direction of what follows: with those a name could cover its neighbours.
 fn is_hidden(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -54,9 +54,14 @@ mod tests {
 
     #[test]
     fn what_is_no_name_is_refused() {
-        for text in
-            ["x".repeat(81), "x".repeat(5_000), "a\0b".to_owned(), "a\u{202e}b".to_owned(), "\u{feff}".to_owned()]
-        {
+        for text in [
+            "x".repeat(81),
+            "x".repeat(5_000),
+            "a\0b".to_owned(),
+            "a\u{202e}b".to_owned(),
+            "\u{feff}".to_owned(),
+            "\u{61c}a".to_owned(),
+        ] {
             let refusal = parse_name(&text).unwrap_err();
             assert_eq!(refusal.code, Code::InvalidInput, "{text:?}");
             assert!(refusal.message.starts_with("name: "), "{}", refusal.message);

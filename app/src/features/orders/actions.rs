@@ -2,10 +2,12 @@
 //! work without JavaScript.
 
 use super::tickets_api::{TicketOffer, TicketReissue, TicketRename, TicketTakeBack};
-use crate::components::notice::Refused;
+use crate::components::icon::{Icon, Sign};
+use crate::error::AppError;
 use crate::format;
-use crate::i18n::td_string;
+use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
+use domain::Code;
 use domain::account::EMAIL_MAX_BYTES;
 use domain::ticket::change::HeldTicket;
 use leptos::prelude::*;
@@ -43,16 +45,49 @@ impl Actions {
     }
 }
 
+/// Why something was refused, more closely than its code says.
+fn refusal_text(lang: Locale, error: &AppError) -> &'static str {
+    let about = error.0.message.split_once(':').map(|(field, _)| field);
+    match (error.code(), about) {
+        (Code::LimitExceeded, _) => td_string!(lang, tickets.refused_limit),
+        (Code::InvalidInput, Some("name")) => td_string!(lang, tickets.refused_name),
+        (Code::InvalidInput, Some("recipient")) => td_string!(lang, tickets.refused_own),
+        (Code::WrongState, Some("name")) => td_string!(lang, tickets.refused_name_late),
+        (Code::LinkInvalid, _) => td_string!(lang, tickets.offer_over),
+        _ => error.text(lang),
+    }
+}
+
+/// A refusal of what was to be done with a ticket, announced when it appears.
+#[component]
+pub(super) fn NotDone(
+    /// The refusal, while there is one.
+    error: Signal<Option<AppError>>,
+) -> impl IntoView {
+    let lang = lang();
+    view! {
+        <div class="notice-place" role="alert">
+            {move || error.get().map(|error| view! {
+                <p class="notice notice-bad" data-testid="refusal" data-code=error.code().as_str()>
+                    <Sign icon=Icon::Attention/>
+                    <span>{refusal_text(lang, &error)}</span>
+                </p>
+            })}
+        </div>
+    }
+    .into_any()
+}
+
 /// What was refused last, of each thing that can be done.
 #[component]
 pub(super) fn Refusals(actions: Actions) -> impl IntoView {
     let (reissue, rename) = (actions.reissue.value(), actions.rename.value());
     let (offer, take_back) = (actions.offer.value(), actions.take_back.value());
     view! {
-        <Refused error=Signal::derive(move || reissue.get().and_then(Result::err))/>
-        <Refused error=Signal::derive(move || rename.get().and_then(Result::err))/>
-        <Refused error=Signal::derive(move || offer.get().and_then(Result::err))/>
-        <Refused error=Signal::derive(move || take_back.get().and_then(Result::err))/>
+        <NotDone error=Signal::derive(move || reissue.get().and_then(Result::err))/>
+        <NotDone error=Signal::derive(move || rename.get().and_then(Result::err))/>
+        <NotDone error=Signal::derive(move || offer.get().and_then(Result::err))/>
+        <NotDone error=Signal::derive(move || take_back.get().and_then(Result::err))/>
     }
     .into_any()
 }
@@ -163,4 +198,26 @@ fn Offered(ticket: HeldTicket, actions: Actions, back: String) -> impl IntoView 
         </ActionForm>
     }
     .into_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use domain::Refusal;
+
+    #[test]
+    fn refusals_are_told_as_they_concern_tickets() {
+        for (code, message) in [
+            (Code::LimitExceeded, "ticket: a code is made anew at most 5 times"),
+            (Code::InvalidInput, "name: at most 80 characters are expected"),
+            (Code::InvalidInput, "recipient: this ticket is yours already"),
+            (Code::WrongState, "name: it can't be changed any more"),
+            (Code::LinkInvalid, "this offer was answered"),
+        ] {
+            let error = AppError(Refusal::new(code, message));
+            for lang in [Locale::en, Locale::zh] {
+                assert_ne!(refusal_text(lang, &error), error.text(lang), "{message}");
+            }
+        }
+    }
 }

@@ -1,11 +1,12 @@
 //! The page behind the link of an offer. The link shows buttons: mail scanners follow links, and must not
 //! answer in somebody's place.
 
+use super::actions::NotDone;
 use super::tickets_api::{self, TransferAccept, TransferDecline};
 use crate::components::raw_text::Title;
 use crate::components::{
     icon::{Icon, Sign},
-    notice::{Refused, Remark},
+    notice::Remark,
 };
 use crate::error::AppError;
 use crate::format;
@@ -86,8 +87,8 @@ fn Answer(
             <Remark icon=Icon::Attention><p>{td_string!(lang, tickets.frozen_text)}</p></Remark>
         })}
         <p class="quiet">{td_string!(lang, tickets.offer_text, until = until)}</p>
-        <Refused error=Signal::derive(move || accepted.get().and_then(Result::err))/>
-        <Refused error=Signal::derive(move || declined.get().and_then(Result::err))/>
+        <NotDone error=Signal::derive(move || accepted.get().and_then(Result::err))/>
+        <NotDone error=Signal::derive(move || declined.get().and_then(Result::err))/>
         <ActionForm action=accept attr:class="form">
             <input type="hidden" name="token" value=token/>
             <button class="button button-accent button-wide" type="submit" data-testid="accept" disabled=move || accept.pending().get()>

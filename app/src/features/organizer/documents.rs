@@ -29,7 +29,15 @@ const PATH: &str = "/organizer/settings/details";
 pub fn DetailsPage() -> impl IntoView {
     let lang = lang();
     let action = ServerAction::<OrganizerDetailsSet>::new();
-    let view = Resource::new(move || action.version().get(), |_| api::organizer_details());
+    let view = Resource::new(|| (), |()| api::organizer_details());
+    let value = action.value();
+    Effect::new(move |_| {
+        // A refusal leaves what is typed where it is, and the version that it began from: who typed over somebody
+        // else's change has to look at it before.
+        if matches!(value.get(), Some(Ok(()))) {
+            view.refetch();
+        }
+    });
     view! {
         <Title text=td_string!(lang, documents.details)/>
         <Frame tab=Tab::Settings needs=Action::EditTerms>

@@ -101,9 +101,10 @@ impl Backend {
 
     /// All of a list in one transaction; answers of how many it was decided.
     async fn assign_together(&self, organization: OrganizationId, list: &Waiting) -> Result<usize> {
-        let now = self.now();
         let mut tx = self.pg.begin().await?;
         let before = rows::hold_sequence(&mut tx, organization).await?;
+        // Behind the lock, so that a later number has no earlier date.
+        let now = self.now();
         let mut sheaf = Sheaf { year: zoned(now, ZONE)?.year, last: before, new: Vec::new() };
         let orders = add_invoices(&mut tx, &mut sheaf, list).await?;
         let refunds = add_notes(&mut tx, &mut sheaf, list).await?;

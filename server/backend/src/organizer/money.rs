@@ -10,6 +10,7 @@ use domain::organizer::Action;
 use domain::organizer::money::{MoneyReport, MoneyTable, Period, safe_cell};
 use domain::organizer::search::PerformanceChoice;
 use domain::{Code, Millis, Money, OrganizationId, PerformanceId};
+use tokio::sync::SemaphorePermit;
 
 /// Most performances to choose from.
 const CHOICES_MAX: i64 = 200;
@@ -63,11 +64,17 @@ impl Backend {
         performance: Option<PerformanceId>,
     ) -> Result<String> {
         let member = self.member(session, Action::ReadMoney).await?;
+        let _turn = self.table_turn().await?;
         let since = period.since(self.now()).unwrap_or(Millis(0));
         match table {
             MoneyTable::Postings => self.postings_table(member.organization, since, performance).await,
             MoneyTable::Match => self.match_table(member.organization, since, performance).await,
         }
+    }
+
+    /// Waits until a long table may be made: few at a time fit into memory beside everything else.
+    pub(crate) async fn table_turn(&self) -> Result<SemaphorePermit<'_>> {
+        self.tables.acquire().await.map_err(|_| Error::Broken("the semaphore of tables was closed".to_owned()))
     }
 
     async fn postings_table(&self, id: OrganizationId, since: Millis, only: Option<PerformanceId>) -> Result<String> {

@@ -26,8 +26,8 @@ use uuid::Uuid;
 const TWO_ENDS: &str = "a dispute with two ends";
 /// Why a dispute is set aside that can't be booked.
 const NO_AMOUNT: &str = "a dispute of no amount, or of another currency";
-/// Why its tickets were revoked.
-const REVOKED: &str = "dispute lost";
+/// Why its tickets were revoked, as pages know the word.
+const REVOKED: &str = "dispute";
 
 impl Backend {
     /// Reads a dispute at its provider and acts on it. Idempotent, in any order.

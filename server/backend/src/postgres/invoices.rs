@@ -9,7 +9,7 @@ use domain::refund::policy::Part;
 use domain::{AccountId, Currency, DocumentId, Millis, Money, OrderId, OrganizationId, RefundId};
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
-use sqlx::{PgConnection, PgExecutor, Row as _};
+use sqlx::{AssertSqlSafe, PgConnection, PgExecutor, Row as _};
 use uuid::Uuid;
 
 fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
@@ -402,9 +402,13 @@ fn listed(row: &PgRow) -> sqlx::Result<ListedRow> {
     })
 }
 
+/// What a list needs of documents, and not what they say: a long list of whole papers would not fit.
+const LISTED: &str = "select i.id, i.label, i.kind, i.order_id, i.refund_id, i.currency, i.net_minor, i.tax_minor,
+    i.gross_minor, i.issued_ms, i.paper ->> 'of' as about from invoices i";
+
 /// The documents of an order, as they were numbered.
 pub(crate) async fn of_order(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::Result<Vec<ListedRow>> {
-    sqlx::query("select i.*, i.paper ->> 'of' as about from invoices i where i.order_id = $1 order by i.number")
+    sqlx::query(AssertSqlSafe(format!("{LISTED} where i.order_id = $1 order by i.number")))
         .bind(order.0)
         .fetch_all(db)
         .await?
@@ -427,10 +431,9 @@ pub(crate) async fn behind(
     after: i64,
     most: i64,
 ) -> sqlx::Result<Vec<ListedRow>> {
-    sqlx::query(
-        "select i.*, i.paper ->> 'of' as about from invoices i where i.organization_id = $1 and i.number > $2
-         order by i.number limit $3",
-    )
+    sqlx::query(AssertSqlSafe(format!(
+        "{LISTED} where i.organization_id = $1 and i.number > $2 order by i.number limit $3"
+    )))
     .bind(organization.0)
     .bind(after)
     .bind(most)
@@ -447,17 +450,14 @@ pub(crate) async fn newest(
     organization: OrganizationId,
     most: i64,
 ) -> sqlx::Result<Vec<ListedRow>> {
-    sqlx::query(
-        "select i.*, i.paper ->> 'of' as about from invoices i where i.organization_id = $1
-         order by i.number desc limit $2",
-    )
-    .bind(organization.0)
-    .bind(most)
-    .fetch_all(db)
-    .await?
-    .iter()
-    .map(listed)
-    .collect()
+    sqlx::query(AssertSqlSafe(format!("{LISTED} where i.organization_id = $1 order by i.number desc limit $2")))
+        .bind(organization.0)
+        .bind(most)
+        .fetch_all(db)
+        .await?
+        .iter()
+        .map(listed)
+        .collect()
 }
 
 /// Whose an order is, and of which organization.

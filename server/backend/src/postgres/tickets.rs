@@ -82,6 +82,8 @@ pub(crate) struct TicketRow {
     pub(crate) revoked_reason: Option<String>,
     pub(crate) frozen: bool,
     pub(crate) pending: Option<PendingRow>,
+    /// To whom its buyer gave it, where that is so.
+    pub(crate) given_to: Option<String>,
     pub(crate) reissues: i64,
     pub(crate) offers: i64,
     pub(crate) starts: Millis,
@@ -114,11 +116,12 @@ impl TicketRow {
         ticket_words(&SeatLabel { section: &self.section, row: &self.row, seat: &self.label }, lang)
     }
 
-    /// To whom it is on its way or went, as an account may know it: a buyer learns of what was given away.
+    /// To whom it is on its way or went, as an account may know it: a buyer learns to whom it was given, not whom
+    /// those gave it to.
     pub(crate) fn transfer_for(&self, reader: AccountId) -> Option<Transfer> {
         if self.holder != reader {
             let state = TransferState::Gone;
-            return Some(Transfer { state, to: self.holder_email.clone(), until: self.starts });
+            return Some(Transfer { state, to: self.given_to.clone().unwrap_or_default(), until: self.starts });
         }
         let pending = self.pending.as_ref()?;
         Some(Transfer { state: TransferState::Offered, to: pending.recipient.clone(), until: pending.expires })
@@ -144,6 +147,9 @@ const TICKET: &str = "
         h.id as holder, h.email as holder_email, h.lang as holder_lang,
         s.section, s.row_label, s.seat_label, coalesce(z.name, c.name, '') as category,
         x.id as pending, x.recipient, x.expires_ms as offer_expires_ms,
+        (select given.recipient from ticket_transfers given join tickets old on old.id = given.ticket_id
+            where old.order_id = t.order_id and old.seat_no = t.seat_no and given.from_account = o.account_id
+                and given.state = 'accepted' order by given.ended_ms desc limit 1) as given_to,
         (select count(*) from tickets old
             where old.order_id = t.order_id and old.seat_no = t.seat_no and old.revoked_reason = 'reissue') as reissues,
         (select count(*) from ticket_transfers made join tickets old on old.id = made.ticket_id
@@ -186,6 +192,7 @@ fn ticket(row: &PgRow) -> sqlx::Result<TicketRow> {
         revoked_reason: row.try_get("revoked_reason")?,
         frozen: row.try_get::<Option<i64>, _>("frozen_ms")?.is_some(),
         pending,
+        given_to: row.try_get("given_to")?,
         reissues: row.try_get("reissues")?,
         offers: row.try_get("offers")?,
         starts: Millis(row.try_get("starts_ms")?),

@@ -16,6 +16,7 @@ use sha2::{Digest as _, Sha256};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::sync::Mutex as AsyncMutex;
 
 /// How long a list is handed out before it is made again.
 const FRESH: Duration = Duration::from_secs(1);
@@ -36,11 +37,9 @@ pub struct Revocations {
     pub signature: String,
 }
 
-/// A list with the instant at which it was made.
-pub(crate) struct CachedRevocations {
-    list: Arc<Revocations>,
-    made: Instant,
-}
+/// The list of one performance with the instant at which it was made; none before the first. Who makes it anew
+/// holds the lock, so that all doors that ask at this moment cost one look at the tickets.
+pub(crate) type CachedRevocations = Arc<AsyncMutex<Option<(Arc<Revocations>, Instant)>>>;
 
 /// What a door says about a code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,21 +60,37 @@ impl Backend {
     /// # Errors
     /// `not_found`.
     pub async fn revocations(self: &Arc<Self>, id: PerformanceId) -> Result<Arc<Revocations>> {
-        let kept =
-            self.lock_revocations().get(&id).filter(|kept| kept.made.elapsed() < FRESH).map(|kept| kept.list.clone());
-        if let Some(list) = kept {
-            return Ok(list);
+        let kept = self.lock_revocations().get(&id).cloned();
+        let kept = match kept {
+            Some(kept) => kept,
+            None => {
+                // Refuses what is no performance before anything is kept for it.
+                self.sale(id).await?;
+                self.keep_revocations(id)
+            }
+        };
+        let mut kept = kept.lock().await;
+        if let Some((list, made)) = kept.as_ref()
+            && made.elapsed() < FRESH
+        {
+            return Ok(Arc::clone(list));
         }
-        // Refuses what is no performance before anything is kept for it.
-        self.sale(id).await?;
         let made = Instant::now();
         let list = Arc::new(self.make_revocations(id).await?);
-        let mut kept = self.lock_revocations();
-        if kept.len() >= KEPT_MAX {
-            kept.retain(|_, kept| kept.made.elapsed() < FRESH);
-        }
-        kept.insert(id, CachedRevocations { list: Arc::clone(&list), made });
+        *kept = Some((Arc::clone(&list), made));
         Ok(list)
+    }
+
+    /// The place of a performance's list; that of others that nobody asks for is given up where there are many.
+    fn keep_revocations(&self, id: PerformanceId) -> CachedRevocations {
+        let mut lists = self.lock_revocations();
+        if lists.len() >= KEPT_MAX {
+            lists.retain(|_, kept| match kept.try_lock() {
+                Ok(kept) => kept.as_ref().is_some_and(|(_, made)| made.elapsed() < FRESH),
+                Err(_) => true,
+            });
+        }
+        Arc::clone(lists.entry(id).or_default())
     }
 
     async fn make_revocations(&self, id: PerformanceId) -> Result<Revocations> {

@@ -39,7 +39,7 @@ impl Backend {
         detached(async move {
             let Change { mut tx, row, sale } = this.begin_held(account, id).await?;
             if recipient == row.holder_email {
-                return refuse(Code::InvalidInput, "email: this ticket is yours already; name another address");
+                return refuse(Code::InvalidInput, "recipient: this ticket is yours already; name another address");
             }
             let now = this.now();
             let Outcome::Offered(expires) = decide(&row.facts(), Step::Offer, now)? else {
