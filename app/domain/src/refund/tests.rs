@@ -66,8 +66,8 @@ fn what_a_dispute_took_is_not_given_back_as_well() {
         assert_eq!(balance.reserve(nothing).unwrap_err().code, Code::InvalidInput);
     }
     assert_eq!(RefundBalance { disputed_minor: 1_000, ..balance }.left_minor(), 0);
-    assert!(!RefundBalance { disputed_minor: 477, ..balance }.is_overdrawn(), "what is reserved is still there");
-    assert!(RefundBalance { disputed_minor: 478, ..balance }.is_overdrawn());
+    assert!(!RefundBalance { disputed_minor: 877, ..balance }.is_overdrawn(), "what is reserved is still there");
+    assert!(RefundBalance { disputed_minor: 878, ..balance }.is_overdrawn());
 }
 
 #[test]
