@@ -32,6 +32,16 @@ pub(crate) struct HoldRecord {
     pub(crate) x: i64,
     /// State.
     pub(crate) st: String,
+    /// Number of the attempt whose late money took these seats once more.
+    #[serde(default)]
+    rc: Option<i64>,
+}
+
+impl HoldRecord {
+    /// Whether late money has these seats, and Postgres decides about it: its order is closed until then.
+    pub(crate) fn is_reclaiming(&self) -> bool {
+        self.rc.is_some() && self.st == "paying"
+    }
 }
 
 pub(crate) fn rebuilding<T>() -> Result<T> {

@@ -7,6 +7,7 @@ mod disputes;
 mod events;
 mod providers;
 mod quarantine;
+mod reclaim;
 mod settle;
 mod take_back;
 mod view;

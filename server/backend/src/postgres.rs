@@ -35,6 +35,7 @@ pub(crate) mod prices;
 pub(crate) mod publishing;
 pub(crate) mod quarantine;
 pub(crate) mod queue;
+pub(crate) mod reclaims;
 pub(crate) mod refund_lists;
 pub(crate) mod refunds;
 pub(crate) mod repairs;

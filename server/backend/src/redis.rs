@@ -10,7 +10,8 @@
 //!                                3 blocked), the number of its allocation in the upper six
 //!              owner     hash    seat → hold, for held and sold seats only
 //!              holds     hash    hold → JSON {a account, s seats, n count, w wish, v price version, c created,
-//!                                x expires, o first expiry, st state, t attempt, p pass}
+//!                                x expires, o first expiry, st state, k newest attempt, p pass}, and while late
+//!                                money has its seats and Postgres decides: rc attempt, l entry of the log
 //!              expiry    zset    hold → expiry, while it can run out
 //!              held_by   hash    account → "<seats held or bought>:<open hold>"
 //!              shoppers  zset    account → end of the visit
@@ -35,6 +36,7 @@ mod hold;
 mod keys;
 mod mending;
 mod queue;
+mod reclaim;
 mod scripts;
 mod seats;
 mod store;
@@ -46,5 +48,6 @@ pub(crate) use hold::{AREA_START_MAX, AreaDraw, HoldAnswer, HoldCall};
 pub(crate) use keys::Keys;
 pub(crate) use mending::{HoldRead, SeatMend, Stretch};
 pub(crate) use queue::{ARRIVAL_BYTES, DoorRead, JoinAnswer, JoinCall, LobbyRead, QueueStart, window_text};
+pub(crate) use reclaim::{ReclaimAnswer, ReclaimCall};
 pub(crate) use seats::{LOG_BATCH, LogEntry, PayAnswer, RedisSeats, SeatsRead, ShortAnswer, StoreRun, read_log};
 pub(crate) use store::Store;

@@ -24,7 +24,7 @@ pub(crate) const KEPT_MS: i64 = 30 * 24 * 3_600_000;
 /// What an organization can be told of. The text form is public and never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum WebhookEvent {
-    /// An order's money arrived while it owned its seats.
+    /// An order's money arrived while it owned its seats, or could have them again.
     OrderPaid,
     /// An order ended without money; its seats went back.
     OrderClosed,

@@ -8,6 +8,7 @@
 use crate::arena::provider::GOOD_CARD;
 use crate::arena::{Arena, Fan, SOON, Setup};
 use crate::purchase::assert_paid_once;
+use crate::reclaim::{ask_at, hasty, lost};
 use backend::FAULT_POINTS;
 use domain::account::Role;
 use domain::hold::{Held, SeatState};
@@ -38,6 +39,8 @@ enum Way {
     Import,
     /// A performance is cancelled.
     Cancel,
+    /// Money came late, and has its seats once more.
+    Reclaim,
     /// It is no step of a payment, or money that is no order's: its own tests come to it.
     Elsewhere,
 }
@@ -86,6 +89,7 @@ fn way(point: &str) -> Option<Way> {
         | "returned" => Way::Refund,
         "before-import" | "imported" => Way::Import,
         "before-cancel-commit" | "performance-cancelled" | "before-batch-commit" | "batch-order-done" => Way::Cancel,
+        "reclaim-taken" | "before-reclaim-commit" | "reclaim-committed" => Way::Reclaim,
         "after-webhook"
         | "before-keyed-answer"
         | "before-numbers-commit"
@@ -102,7 +106,7 @@ fn way(point: &str) -> Option<Way> {
 fn every_point_has_a_way_to_it() {
     let without: Vec<_> = FAULT_POINTS.iter().filter(|point| way(point).is_none()).collect();
     assert!(without.is_empty(), "nobody drives {without:?}");
-    for wanted in [Way::Pay, Way::Settle, Way::End, Way::Refund, Way::Import, Way::Cancel] {
+    for wanted in [Way::Pay, Way::Settle, Way::End, Way::Refund, Way::Import, Way::Cancel, Way::Reclaim] {
         assert!(FAULT_POINTS.iter().any(|point| way(point) == Some(wanted)), "{wanted:?} has no point");
     }
 }
@@ -287,6 +291,28 @@ async fn killed_at_each_step_of_ending_a_payment_its_seats_stay_held_and_another
         assert_paid_once(&arena, held.order, 2).await;
     }
     assert!(doomed.is_done(&mut arena).await, "never reached: {:?}", doomed.left);
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_at_each_step_of_reclaiming_late_money_has_its_seats_once() {
+    let mut arena = Arena::web(hasty()).await;
+    let fan = arena.one_inside().await;
+    let (held, started) = lost(&arena, &fan, "1,2").await;
+    let mut doomed = Doomed::start(&mut arena, Way::Reclaim).await;
+    arena.provider().drop_webhooks().await;
+    arena.provider().capture(&started).await;
+    ask_at(&arena, 0).await;
+    survives!(doomed, &mut arena, "it is fulfilled", {
+        arena.status(held.order).await.as_deref() == Some("fulfilled") && arena.count(WAITING).await == 0
+    });
+    assert!(doomed.is_done(&mut arena).await, "never reached: {:?}", doomed.left);
+    assert_paid_once(&arena, held.order, 2).await;
+    let receivable = "select coalesce(sum(amount_minor), 0)::bigint from ledger_entries
+        where order_id = $1 and account = 'order_receivable'";
+    assert_eq!(arena.count_of(held.order, receivable).await, 0);
+    assert_eq!(arena.seat(1).await, SeatState::Sold as u8);
+    assert_eq!(arena.count("select count(*) from repairs where performance_id = $1").await, 0, "without any repair");
     arena.finish().await;
 }
 

@@ -52,6 +52,7 @@ mod production;
 mod purchase;
 mod quarantine;
 mod queue;
+mod reclaim;
 mod reconciliation;
 mod refunds;
 mod replan;

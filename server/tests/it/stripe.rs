@@ -4,6 +4,7 @@ use crate::arena::provider::{GOOD_CARD as SANDBOX_CARD, unix_s};
 use crate::arena::stripe::{ASKING_CARD, DECLINED_CARD, GOOD_CARD, SECRETS, Stripe};
 use crate::arena::{Arena, ORGANIZATION, Reply, SOON, Setup, program, run_to_end};
 use crate::purchase::assert_paid_once;
+use crate::reclaim::{hasty, taken_by};
 use backend::{ProviderError, ProviderState};
 use domain::Code;
 use domain::hold::SeatState;
@@ -116,14 +117,14 @@ async fn a_page_where_nobody_paid_ends_with_the_hold_although_stripe_would_keep_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn late_money_goes_back_and_again_when_the_bank_sends_the_refund_back() {
     let stripe = Stripe::start().await;
-    let setup = Setup { hold_ttl_ms: 1_500, ..Setup::default() }.provider_deadline(1_500, 500);
-    let mut arena = stripe.sale(setup).await;
-    let fan = arena.one_inside().await;
+    let mut arena = stripe.sale(hasty()).await;
+    let (fan, other) = (arena.one_inside().await, arena.one_inside().await);
     let held = arena.held(&fan, "90,91").await;
     let started: PayStarted = arena.pay(&fan, held.order).await.ok();
     stripe.away(true);
     assert_eq!(stripe.card(&started, GOOD_CARD).await, 200, "the fan paid in time, and we can't know it");
     arena.await_status(held.order, "closed").await;
+    taken_by(&arena, &other, "90,91").await;
     // With nobody of ours asking, somebody captures by hand: the fan is charged, the seats are gone.
     arena.kill_server().await;
     stripe.capture(&started).await;

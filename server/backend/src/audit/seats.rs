@@ -4,12 +4,13 @@ use super::{Check, Evidence, Finding, Scope};
 use crate::backend::Backend;
 use crate::catalog::Sale;
 use crate::error::Result;
+use crate::holds::HoldRecord;
 use crate::postgres::{desk, log, orders};
 use domain::PerformanceId;
 use domain::hold::SeatState;
 use domain::order::OrderStatus;
 use redis::AsyncCommands as _;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
 /// How long the audit waits for the order writer to drain the log.
@@ -89,7 +90,7 @@ impl Backend {
             late.of(WRITTEN),
             owners(&bytes, &owner, &holds).of(OWNERS),
             counts(&bytes, &held_by).of(COUNTS),
-            compare(&bytes, &claimed).of(STORES),
+            compare(&bytes, &claimed, &reclaiming(&owner, &holds)).of(STORES),
             self.door(sale, shoppers).await?.of(DOOR),
         ])
     }
@@ -145,8 +146,14 @@ fn counts(bytes: &[u8], held_by: &HashMap<String, String>) -> Evidence {
     found
 }
 
-/// `claimed`: the claimed seats in Postgres, each with whether it is sold.
-fn compare(bytes: &[u8], claimed: &HashMap<u32, bool>) -> Evidence {
+/// The seats that late money has taken: Postgres decides about them, and claims none until then.
+fn reclaiming(owner: &HashMap<u32, String>, holds: &HashMap<String, String>) -> HashSet<u32> {
+    let undecided = |hold: &String| record_of(holds.get(hold)).is_some_and(|record| record.is_reclaiming());
+    owner.iter().filter(|pair| undecided(pair.1)).map(|(seat, _)| *seat).collect()
+}
+
+/// `claimed`: the claimed seats in Postgres, each with whether it is sold. `undecided`: those that may be unclaimed.
+fn compare(bytes: &[u8], claimed: &HashMap<u32, bool>, undecided: &HashSet<u32>) -> Evidence {
     let mut found = Evidence::default();
     for (seat, byte) in (0u32..).zip(bytes) {
         let here = SeatState::from_byte(*byte);
@@ -157,7 +164,7 @@ fn compare(bytes: &[u8], claimed: &HashMap<u32, bool>) -> Evidence {
             Some(false) if here != SeatState::Held => {
                 found.add(format!("seat {seat}, claimed in Postgres and {here:?} in Redis"));
             }
-            None if is_taken(*byte) => {
+            None if is_taken(*byte) && !undecided.contains(&seat) => {
                 found.add(format!("seat {seat}, {here:?} in Redis and unclaimed in Postgres"));
             }
             _ => {}
@@ -166,9 +173,12 @@ fn compare(bytes: &[u8], claimed: &HashMap<u32, bool>) -> Evidence {
     found
 }
 
+fn record_of(raw: Option<&String>) -> Option<HoldRecord> {
+    raw.and_then(|raw| serde_json::from_str(raw).ok())
+}
+
 fn lists(record: Option<&String>, seat: u32) -> bool {
-    record
-        .and_then(|raw| serde_json::from_str::<crate::holds::HoldRecord>(raw).ok())
+    record_of(record)
         .and_then(|record| domain::ids::parse_seats(&record.s).ok())
         .is_some_and(|seats| seats.iter().any(|s| s.0 == seat))
 }

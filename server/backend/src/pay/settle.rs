@@ -6,7 +6,7 @@ use crate::mail;
 use crate::payment::{ProviderPayment, ProviderState};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::orders::{self, OrderRow};
-use crate::postgres::{batches, ledger, refunds};
+use crate::postgres::{batches, ledger, reclaims, refunds};
 use crate::refunds::NewRefund;
 use crate::refunds::asking::{balance, lines};
 use domain::ledger::Event;
@@ -183,12 +183,23 @@ impl Backend {
         }
     }
 
-    /// The money is ours: the order is paid, or, where it owns no seats any more, all of it goes back.
+    /// The money is ours: the order is paid, or, where it owns no seats any more and can't have them again, all of
+    /// it goes back.
     pub(crate) async fn captured(self: &Arc<Self>, attempt: &AttemptRow) -> Result<()> {
+        let mut seats_are_gone = false;
         for _ in 0..5 {
             let Some(order) = orders::one(&self.pg, attempt.order).await? else {
                 return Err(Error::Broken(format!("attempt {} has no order", attempt.id)));
             };
+            if order.status == OrderStatus::Closed && !seats_are_gone {
+                if self.reclaim(&order, attempt).await? {
+                    self.wake_after_capture();
+                    return Ok(());
+                }
+                // It may have moved meanwhile: by another payment, or by another worker with this one.
+                seats_are_gone = true;
+                continue;
+            }
             let now = self.now();
             let step =
                 transition(OrderFacts { status: order.status, expires: order.expires }, OrderEvent::Captured, now);
@@ -204,6 +215,7 @@ impl Backend {
                 Err(_) => {
                     // A late capture, or a second one: the seats are not this order's to sell.
                     self.give_late_money_back(&mut tx, attempt).await?;
+                    reclaims::release_again(&mut *tx, order.id).await?;
                     true
                 }
             };
@@ -211,16 +223,22 @@ impl Backend {
                 self.fault("before-captured-commit");
                 tx.commit().await?;
                 self.fault("captured-committed");
-                metrics::counter!("stararena_payments_captured_total").increment(1);
-                self.wake.issue.notify_one();
-                self.wake.confirm.notify_one();
-                // A refund, or a performance that was cancelled meanwhile.
-                self.wake.query.notify_one();
+                self.wake_after_capture();
                 return Ok(());
             }
             tx.rollback().await?;
         }
         Err(Error::Broken(format!("the order of attempt {} keeps changing", attempt.id)))
+    }
+
+    /// Wakes those who go on with money that was booked.
+    fn wake_after_capture(&self) {
+        metrics::counter!("stararena_payments_captured_total").increment(1);
+        self.wake.issue.notify_one();
+        self.wake.confirm.notify_one();
+        // A refund, or a performance that was cancelled meanwhile.
+        self.wake.query.notify_one();
+        self.wake.release.notify_one();
     }
 
     /// Books captured money to whom the lines of its order belong.

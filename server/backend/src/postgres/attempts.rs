@@ -67,13 +67,15 @@ pub(crate) async fn lock(db: impl PgExecutor<'_>, id: AttemptId) -> sqlx::Result
 }
 
 /// The attempt that an order was sold with, locked as by [`lock`]. Captures without a right to seats are told by
-/// their refund, and, since there is an account for them, by their posting.
+/// their refund, and, since there is an account for them, by their posting, which another one follows where the
+/// money took its seats after all.
 pub(crate) async fn lock_sale(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::Result<Option<AttemptRow>> {
     sqlx::query(
         "select a.* from attempts a where a.order_id = $1 and a.status in ('captured', 'refunded')
             and not exists (select 1 from refunds r where r.attempt_id = a.id and r.cause = 'late_money')
-            and not exists (select 1 from ledger_entries l
-                where l.source = 'capture:' || a.id and l.account = 'order_receivable')
+            and (not exists (select 1 from ledger_entries l
+                    where l.source = 'capture:' || a.id and l.account = 'order_receivable')
+                or exists (select 1 from ledger_entries l where l.source = 'reclaim:' || a.id))
          order by a.number limit 1 for update of a",
     )
     .bind(order.0)

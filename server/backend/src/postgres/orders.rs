@@ -304,11 +304,15 @@ pub(crate) async fn set_confirmed(db: impl PgExecutor<'_>, ids: &[Uuid], now: Mi
 }
 
 pub(crate) async fn set_released(db: impl PgExecutor<'_>, ids: &[Uuid], now: Millis) -> sqlx::Result<()> {
-    sqlx::query("update orders set released_ms = $2 where id = any($1) and released_ms is null")
-        .bind(ids)
-        .bind(now.0)
-        .execute(db)
-        .await?;
+    sqlx::query(
+        // Not of an order that its late money has made paid meanwhile.
+        "update orders set released_ms = $2
+         where id = any($1) and released_ms is null and status in ('closed', 'refused', 'refunded')",
+    )
+    .bind(ids)
+    .bind(now.0)
+    .execute(db)
+    .await?;
     Ok(())
 }
 

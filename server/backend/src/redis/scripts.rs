@@ -52,8 +52,8 @@ macro_rules! scripts {
 
 scripts! {
     over a performance:
-        allocate, block, confirm, door, enter, finish, hold, leave, mend, mend_count, mend_hold, pay, peek, release,
-        return_seats, serve, settings, snapshot, swap, sweep, unpay, unsell, written;
+        allocate, block, confirm, door, enter, finish, hold, leave, mend, mend_count, mend_hold, pay, peek, reclaim,
+        release, return_seats, serve, settings, snapshot, swap, sweep, unpay, unsell, written;
     over a queue:
         join, lobby, queue_init, queue_restore, queue_settings;
 }

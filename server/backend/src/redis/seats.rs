@@ -226,7 +226,7 @@ impl RedisSeats {
     }
 
     pub(crate) async fn finish(&self, keys: &Keys, epoch: i64, hold: OrderId) -> Result<ShortAnswer> {
-        self.short(&self.scripts.finish, keys, epoch, &[&hold.simple()]).await
+        self.short(&self.scripts.finish, keys, epoch, &[&hold.simple(), ""]).await
     }
 
     pub(crate) async fn confirm(&self, keys: &Keys, epoch: i64, hold: OrderId) -> Result<ShortAnswer> {

@@ -46,7 +46,7 @@ const MODELLED: [&str; 21] = [
     "unsell",
     "written",
 ];
-const LEFT_OUT: [(&str, &str); 9] = [
+const LEFT_OUT: [(&str, &str); 10] = [
     ("common", "the shared head of the scripts over a performance"),
     ("common_queue", "the shared head of the scripts over a queue"),
     ("door", "reads counters for the controller: no seat depends on them"),
@@ -55,6 +55,7 @@ const LEFT_OUT: [(&str, &str); 9] = [
     ("queue_init", "numbers of the queue"),
     ("queue_restore", "numbers of the queue"),
     ("queue_settings", "numbers of the queue"),
+    ("reclaim", "late money that takes its seats once more: the model gives all of it back"),
     ("return_seats", "gives some seats of an order back: orders of the model are kept whole"),
 ];
 

@@ -203,6 +203,8 @@ async fn release_one(
         ShortAnswer::Rebuilding => Ok(sale.row.closes.plus(AFTER_SALE_MS) <= backend.now()),
         // Nothing is left of it in Redis.
         ShortAnswer::No(word, _) if word == "missing" => Ok(true),
+        // Late money has taken its seats, and is decided on: then the order is paid, or this is looked at again.
+        ShortAnswer::No(word, _) if word == "reclaiming" => Ok(false),
         ShortAnswer::No(word, _) => Err(Error::Broken(format!("order {order} is over, but its hold is {word}"))),
     }
 }

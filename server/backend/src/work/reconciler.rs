@@ -9,9 +9,10 @@
 use crate::backend::Backend;
 use crate::catalog::Sale;
 use crate::error::{Error, Result};
+use crate::holds::HoldRecord;
 use crate::postgres::orders::OwningRow;
 use crate::postgres::repairs::{self, RepairRow};
-use crate::postgres::{allocations, catalog, log, orders, returns};
+use crate::postgres::{allocations, catalog, log, orders, reclaims, returns};
 use crate::redis::{HoldRead, SeatMend, ShortAnswer, Stretch};
 use crate::work::guardian::{is_sold, record_of, seat_bytes};
 use domain::hold::{SeatByte, SeatState};
@@ -169,7 +170,7 @@ impl Backend {
     }
 
     /// Waits until the log is committed up to a position; whether it came to that.
-    async fn is_written(&self, sale: &Sale, at: LogPosition) -> Result<bool> {
+    pub(crate) async fn is_written(&self, sale: &Sale, at: LogPosition) -> Result<bool> {
         let started = Instant::now();
         loop {
             match log::position(&self.pg, sale.id()).await? {
@@ -320,6 +321,12 @@ impl Backend {
                 differ.insert(account, (is, String::new()));
             }
         }
+        if !differ.is_empty() {
+            // Seats that late money has taken count for their account while Postgres decides.
+            for account in reclaims::undecided(&self.pg, sale.id()).await? {
+                differ.remove(&account.simple());
+            }
+        }
         Ok(Some(differ))
     }
 }
@@ -346,7 +353,9 @@ fn compare(
     for (seat, byte) in (stretch.first..).zip(&stretch.bytes) {
         let found = (*byte, stretch.owner.get(&seat).copied());
         let wanted = (bytes.get(seat as usize).copied().unwrap_or(*byte), owner.get(&seat).copied());
-        if found != wanted {
+        // What late money has taken is decided in Postgres, or ends by itself: until then it is no difference.
+        let undecided = wanted.1.is_none() && found.1.is_some_and(|hold| is_reclaiming(stretch.holds.get(&hold)));
+        if found != wanted && !undecided {
             differ.seats.push(SeatDifference { seat, found, wanted });
         }
     }
@@ -359,6 +368,12 @@ fn compare(
     }
     differ.owning = owning.into_iter().map(|order| (order.id, order)).collect();
     Ok(differ)
+}
+
+fn is_reclaiming(hold: Option<&HoldRead>) -> bool {
+    hold.and_then(|hold| hold.record.as_deref())
+        .and_then(|raw| serde_json::from_str::<HoldRecord>(raw).ok())
+        .is_some_and(|record| record.is_reclaiming())
 }
 
 /// The record that a hold should have, where it has another one or is wrongly listed as able to run out.

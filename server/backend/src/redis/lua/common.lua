@@ -35,6 +35,12 @@ local function save_hold(id, rec)
   redis.call('HSET', HOLDS, id, cjson.encode(rec))
 end
 
+-- A hold whose time is over gives way to the next fan at once, whether or not the sweeper has met it: one
+-- that is closing can't be paid any more, and the writer closes its order by the entry of that script.
+local function has_run_out(rec, now)
+  return (rec.st == 'held' or rec.st == 'closing') and rec.x <= now
+end
+
 -- Seats held or bought by an account, and its open hold ('' for none).
 local function held_by(account)
   local raw = redis.call('HGET', HELD_BY, account)

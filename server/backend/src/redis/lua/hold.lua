@@ -24,6 +24,8 @@ if before then
   if not before.w then same = ARGV[7] ~= '' or csv == '' or before.s == csv end
   if before.a ~= account or not same then return { 'key_reused' } end
   if before.st == 'closed' or before.st == 'closing' then return { 'closed' } end
+  -- It ended as well, and late money is about to have its seats: that is no answer to this request.
+  if before.rc and before.st == 'paying' then return { 'closed' } end
   return { 'ok', before.x, before.c, before.v, '1', before.s }
 end
 
@@ -42,12 +44,6 @@ if not visit or tonumber(visit) <= now or redis.call('HGET', ENTERED, account) ~
   return { 'pass_required' }
 end
 
--- A hold whose time is over gives way to the next fan at once, whether or not the sweeper has met it: one
--- that is closing can't be paid any more, and the writer closes its order by the entry of this script.
-local function has_run_out(rec)
-  return (rec.st == 'held' or rec.st == 'closing') and rec.x <= now
-end
-
 -- Holds that this one ends, each once, in the order in which they were met.
 local ends, ended = {}, {}
 local function to_end(hold, rec)
@@ -60,7 +56,7 @@ end
 local count, open = held_by(account)
 if open ~= '' then
   local rec = hold_of(open)
-  if rec and has_run_out(rec) then
+  if rec and has_run_out(rec, now) then
     to_end(open, rec)
     count = count - rec.n
   elseif rec then
@@ -97,7 +93,7 @@ for seat in string.gmatch(csv, '%d+') do
     elseif state == 1 then
       local owner = redis.call('HGET', OWNER, seat)
       local rec = owner and (ended[owner] or hold_of(owner))
-      if rec and has_run_out(rec) then
+      if rec and has_run_out(rec, now) then
         to_end(owner, rec)
       else
         taken[#taken + 1] = seat
@@ -157,7 +153,7 @@ local function draw_expired(ranges, most)
   local found = 0
   for _, hold in ipairs(redis.call('ZRANGEBYSCORE', EXPIRY, '-inf', now, 'LIMIT', 0, 200)) do
     local rec = ended[hold] or hold_of(hold)
-    if found < most and rec and has_run_out(rec) then
+    if found < most and rec and has_run_out(rec, now) then
       for seat in string.gmatch(rec.s, '%d+') do
         local no = tonumber(seat)
         for _, range in ipairs(ranges) do

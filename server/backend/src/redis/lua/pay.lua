@@ -11,6 +11,8 @@ local rec, now = hold_of(id), now_ms()
 if not rec or rec.a ~= account then return { 'missing' } end
 if rec.st == 'sold' then return { 'sold' } end
 if rec.st ~= 'held' and rec.st ~= 'paying' then return { 'closed' } end
+-- The order has ended: late money alone has its seats now.
+if rec.rc then return { 'closed' } end
 if rec.st == 'held' and rec.x <= now then return { 'closed' } end
 local newest = rec.k or 0
 if attempt < newest or (attempt == newest and rec.st == 'held') then return { 'other', newest } end

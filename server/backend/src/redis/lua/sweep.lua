@@ -7,7 +7,10 @@ local now = now_ms()
 local out = { 'ok' }
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', EXPIRY, '-inf', now, 'LIMIT', 0, tonumber(ARGV[2]))) do
   local rec = hold_of(id)
-  if not rec or (rec.st ~= 'held' and rec.st ~= 'closing') then
+  if rec and rec.rc and rec.st == 'paying' then
+    -- Late money has taken these seats, and Postgres has not decided in time: only it knows whether they are paid.
+    out[#out + 1] = id
+  elseif not rec or (rec.st ~= 'held' and rec.st ~= 'closing') then
     redis.call('ZREM', EXPIRY, id)
   else
     if rec.st == 'held' then

@@ -1,0 +1,87 @@
+-- Takes all seats of a closed order once more, for its money that came late: all or nothing.
+-- ARGV 2 hold id, 3 account, 4 number of the attempt that was captured, 5 seats (comma separated, ascending),
+--      6 allocations that the account may take from (comma separated numbers), 7 version of the order's prices,
+--      8 when the order was made, 9 how long the seats wait for Postgres to decide, in ms,
+--      10 '1' to take them, '0' to go on only with what this attempt has taken already
+-- Result {'ok', id of the log's entry} {'rebuilding'|'gone'|'standing'|'other'|'limit'}
+--     or {'unknown'|'taken'|'blocked'|'reserved'}
+-- Atomic, because seats, owner, limit and log must never be seen apart. The sale's times and the shopper's pass
+-- don't count: the fan was inside when the seats were chosen. Nobody gives such a hold back, pays it or takes it
+-- over; until its time only its own attempt ends it (`finish.lua`), after that the sweeper does.
+if not complete() then return { 'rebuilding' } end
+local id, account, attempt = ARGV[2], ARGV[3], tonumber(ARGV[4])
+local now = now_ms()
+local till = now + tonumber(ARGV[9])
+
+local before = hold_of(id)
+if before and before.rc and before.st == 'paying' then
+  if before.rc ~= attempt then return { 'other' } end
+  before.x, before.o = till, till
+  save_hold(id, before)
+  redis.call('ZADD', EXPIRY, till, id)
+  return { 'ok', before.l }
+end
+if ARGV[10] ~= '1' then return { 'gone' } end
+if before and (before.st ~= 'closed' or before.a ~= account) then return { 'standing' } end
+
+-- Holds that this one ends, each once, in the order in which they were met.
+local ends, ended = {}, {}
+local function to_end(hold, rec)
+  if not ended[hold] then
+    ended[hold] = rec
+    ends[#ends + 1] = hold
+  end
+end
+
+-- An open hold of the account is another order: it stays, and counts.
+local count, open = held_by(account)
+if open ~= '' then
+  local rec = hold_of(open)
+  if rec and has_run_out(rec, now) then
+    to_end(open, rec)
+    count = count - rec.n
+  end
+end
+
+local allowed = { [0] = true }
+for number in string.gmatch(ARGV[6], '%d+') do allowed[tonumber(number)] = true end
+
+local total = redis.call('STRLEN', SEATS)
+local wanted = {}
+for seat in string.gmatch(ARGV[5], '%d+') do
+  local no = tonumber(seat)
+  if no >= total then return { 'unknown' } end
+  local byte = byte_of(no)
+  local state = byte % 4
+  if state == 3 then return { 'blocked' } end
+  if not allowed[(byte - state) / 4] then return { 'reserved' } end
+  if state == 2 then return { 'taken' } end
+  if state == 1 then
+    local owner = redis.call('HGET', OWNER, seat)
+    local rec = owner and hold_of(owner)
+    if not rec or not has_run_out(rec, now) then return { 'taken' } end
+    to_end(owner, rec)
+  end
+  wanted[#wanted + 1] = no
+end
+if count + #wanted > tonumber(redis.call('HGET', META, 'limit')) then return { 'limit' } end
+
+local delta = {}
+for _, hold in ipairs(ends) do
+  end_hold(hold, ended[hold], now, delta)
+end
+for _, no in ipairs(wanted) do
+  set_state(no, 1, delta)
+  redis.call('HSET', OWNER, no, id)
+end
+count, open = held_by(account)
+set_held_by(account, count + #wanted, open)
+-- The order is there already: the kind of entry of seats that go on and off sale.
+local entry = redis.call('XADD', LOG, '*', 't', 'block', 'e', table.concat(ends, ','), 'd', table.concat(delta, ','))
+-- Of a record that was rebuilt nobody knows the visit that chose the seats: then no visit ends with the sale.
+save_hold(id, { a = account, s = table.concat(wanted, ','), n = #wanted, w = before and before.w, v = tonumber(ARGV[7]),
+  c = tonumber(ARGV[8]), x = till, o = till, st = 'paying', k = attempt, p = before and before.p or '-', rc = attempt,
+  l = entry })
+redis.call('ZREM', TOMBS, id)
+redis.call('ZADD', EXPIRY, till, id)
+return { 'ok', entry }
