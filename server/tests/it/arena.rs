@@ -181,6 +181,10 @@ impl Arena {
             ("STARARENA_SHED_LATENESS_MS", "60000".to_owned()),
             ("STARARENA_HOLD_P99_BUDGET_MS", "60000".to_owned()),
             ("STARARENA_POOL_WAIT_BUDGET_MS", "60000".to_owned()),
+            // What a killed process had in hand is somebody else's soon.
+            ("STARARENA_SMTP_TIMEOUT_MS", "2000".to_owned()),
+            ("STARARENA_WEBHOOK_TIMEOUT_MS", "2000".to_owned()),
+            ("STARARENA_DELIVERY_LEASE_MS", "6000".to_owned()),
             ("STARARENA_PSP_URL", psp_url),
             ("DATABASE_URL", database.clone()),
             ("REDIS_URL", redis.clone()),

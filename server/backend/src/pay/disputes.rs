@@ -115,7 +115,7 @@ impl Backend {
             DisputeStatus::Won => self.pass_on(db, &order, attempt).await?,
             DisputeStatus::Lost => {
                 self.close_if_all_is_back(db, order.id).await?;
-                self.sell_again(db, &order, dispute.id).await?;
+                self.return_by_policy(db, &order, dispute.id).await?;
             }
         }
         Ok(true)
@@ -207,7 +207,7 @@ impl Backend {
     /// The seats of a lost dispute go back to sale where the organizer's policy says so. Doors check tickets
     /// without us and report nothing: that a ticket was used is told by the time alone, before which the policy
     /// sells no more.
-    async fn sell_again(&self, db: &mut PgConnection, order: &OrderRow, dispute: DisputeId) -> Result<()> {
+    async fn return_by_policy(&self, db: &mut PgConnection, order: &OrderRow, dispute: DisputeId) -> Result<()> {
         let Some((policy, starts)) = disputes::policy_of_performance(&mut *db, order.performance).await? else {
             return Err(Error::Broken(format!("order {} has no performance", order.id)));
         };
