@@ -116,7 +116,8 @@ impl Both {
             }
             Step::Marked(hold) => {
                 if let Some(order) = rows.orders.get_mut(hold) {
-                    (order.confirmed, order.released) = (true, true);
+                    order.confirmed = true;
+                    order.released |= !order.status.owns_seats();
                 }
             }
             _ => {}
