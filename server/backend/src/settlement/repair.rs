@@ -193,8 +193,9 @@ impl Backend {
         Ok(Outcome::Done)
     }
 
-    /// Keeps the evidence of a charge that nobody here knows. What is recorded under another amount is left
-    /// where it is: it may be the money of an order with tickets, and what is set aside goes back by itself.
+    /// Keeps the evidence of a charge that nobody here knows, for people: other programs may use the same account,
+    /// so that it doesn't go back by itself. What is recorded under another amount is left where it is: it may be
+    /// the money of an order with tickets.
     async fn quarantine_line(&self, row: &DifferenceRow) -> Result<Outcome> {
         let charges = row.theirs.iter().filter(|line| line.movement == Movement::Charge);
         for line in charges.filter(|_| row.ours.is_none()) {
