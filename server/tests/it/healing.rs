@@ -320,12 +320,18 @@ async fn a_seat_that_is_sold_in_postgres_turns_sold_and_a_seat_kept_for_others_i
             .await
             .is_ok_and(|bytes| { bytes.get(40) == Some(&SeatByte::new(SeatState::Available, 5).0) })
     );
-    // The money of the test was none: the order ends as it would have without it.
-    sqlx::query("update orders set status = 'pending_payment', confirmed_ms = null, paid_ms = null, version = version - 1 where id = $1")
-        .bind(held[0].order.0)
-        .execute(&arena.pg)
-        .await
-        .unwrap();
+    // The money of the test was none: the order ends as it would have without it, also where its tickets were
+    // issued meanwhile.
+    let mut tx = arena.pg.begin().await.unwrap();
+    for sql in [
+        "update orders set status = 'pending_payment', confirmed_ms = null, paid_ms = null where id = $1",
+        "delete from tickets where order_id = $1",
+        "delete from order_audit where order_id = $1 and event = 'issued'",
+        "update orders set version = (select count(*) from order_audit where order_id = $1) where id = $1",
+    ] {
+        sqlx::query(sql).bind(held[0].order.0).execute(&mut *tx).await.unwrap();
+    }
+    tx.commit().await.unwrap();
     arena.backend.reconcile(arena.performance).await.unwrap();
     assert_eq!(arena.seat(0).await, SeatByte::new(SeatState::Held, 0).0);
     arena.finish().await;
