@@ -164,7 +164,8 @@ async fn is_set_aside(arena: &mut Arena, seats: &str, reason: &str, currency: &s
         query.bind(reason).fetch_one(&arena.pg).await.unwrap()
     };
     eventually!(SOON, format!("set aside: {reason}"), aside().await == 1);
-    eventually!(SOON, "it rings", arena.metric("stararena_payments_quarantined_total").await >= 1.0);
+    let rings = async || arena.metric("stararena_payments_quarantined_total").await >= 1.0;
+    eventually!(SOON, "it rings", rings().await);
     assert_eq!(arena.status(held.order).await.as_deref(), Some("payment_processing"), "the order stays");
     assert_eq!(arena.count_of(held.order, "select count(*) from tickets where order_id = $1").await, 0);
     assert_eq!(arena.provider().status(&started).await, "authorized", "no money is taken");
