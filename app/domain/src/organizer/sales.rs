@@ -129,6 +129,8 @@ pub struct Published {
     pub phase: Phase,
     /// Whether its seats are in place.
     pub readiness: Readiness,
+    /// Until when fans may change the names on their tickets.
+    pub names: NameTerms,
 }
 
 /// A performance as its organizer edits it, or sees it after publishing.

@@ -1,6 +1,6 @@
 //! What documents say about the organization, its invoices and credit notes as a list, and those of one order.
 
-mod api;
+pub(super) mod api;
 
 use super::frame::{Frame, Sub, Subnav, Tab, may};
 use crate::components::raw_text::{Title, in_area};
@@ -13,11 +13,11 @@ use crate::format;
 use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
 use api::OrganizerDetailsSet;
+use domain::Code;
 use domain::document::{
     ADDRESS_MAX_CHARS, DetailsView, DocumentKind, Issued, LIST_MAX, PREFIX_MAX_CHARS, TAX_ID_MAX_CHARS,
 };
 use domain::organizer::Action;
-use domain::{Code, OrderId};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
@@ -213,25 +213,21 @@ fn Rows(rows: Vec<Issued>) -> impl IntoView {
     view! { <ul class="org-rows">{rows}</ul> }.into_any()
 }
 
-/// The documents of one order, on the page that tells its story.
+/// The documents of one order, as they were read with the page that tells its story.
 #[component]
-pub(super) fn OrderDocuments(order: OrderId) -> impl IntoView {
+pub(super) fn OrderDocuments(list: Result<Vec<Issued>, AppError>) -> impl IntoView {
     let lang = lang();
-    let list = Resource::new(|| (), move |()| api::organizer_order_documents(order));
+    let rows = match list {
+        Ok(rows) if rows.is_empty() => {
+            view! { <p class="quiet">{td_string!(lang, documents.order_none)}</p> }.into_any()
+        }
+        Ok(rows) => view! { <Rows rows/> }.into_any(),
+        Err(error) => view! { <p class="quiet">{error.text(lang)}</p> }.into_any(),
+    };
     view! {
         <section class="story-part">
             <h2>{td_string!(lang, documents.order_list)}</h2>
-            <Suspense>
-                {move || Suspend::new(async move {
-                    match list.await {
-                        Ok(rows) if rows.is_empty() => {
-                            view! { <p class="quiet">{td_string!(lang, documents.order_none)}</p> }.into_any()
-                        }
-                        Ok(rows) => view! { <Rows rows/> }.into_any(),
-                        Err(error) => view! { <p class="quiet">{error.text(lang)}</p> }.into_any(),
-                    }
-                })}
-            </Suspense>
+            {rows}
             {may(Action::EditTerms).then(|| view! { <p><a href=PATH>{td_string!(lang, documents.to_details)}</a></p> })}
         </section>
     }

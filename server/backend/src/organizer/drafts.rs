@@ -14,7 +14,8 @@ use domain::hold::SEATS_PER_HOLD_MAX;
 use domain::organizer::Action;
 use domain::organizer::draft::{Draft, FLOW_MAX, PlanFacts};
 use domain::organizer::sales::{
-    DraftForm, DraftView, LocalText, PlanHead, Published, Readiness, ZoneTotal, hold_time, whole_number, window_time,
+    DraftForm, DraftView, LocalText, NameTerms, PlanHead, Published, Readiness, ZoneTotal, hold_time, whole_number,
+    window_time,
 };
 use domain::queue::Mode;
 use domain::{Code, Currency, EventId, Millis, Money, PerformanceId, PlanId};
@@ -81,7 +82,8 @@ impl Backend {
             let sale = self.reload_sale(id).await?;
             // The page is of use also while the seats can't be reached.
             let readiness = self.readiness(&sale).await.unwrap_or(Readiness::Building { seats: sale.row.seats() });
-            return self.published_view(&sale, &blocked, readiness);
+            let names = self.names_of(&sale).await?;
+            return self.published_view(&sale, &blocked, readiness, names);
         }
         let row = self.own_draft(&member, id).await?;
         self.draft_view(&member, row).await
@@ -290,7 +292,13 @@ impl Backend {
         })
     }
 
-    fn published_view(&self, sale: &Sale, blocked: &[u32], readiness: Readiness) -> Result<DraftView> {
+    fn published_view(
+        &self,
+        sale: &Sale,
+        blocked: &[u32],
+        readiness: Readiness,
+        names: NameTerms,
+    ) -> Result<DraftView> {
         let row = &sale.row;
         let local = |at: Millis| local_text(at, &row.time_zone);
         let perhaps = |at: Option<Millis>| at.map_or(Ok(LocalText::default()), local);
@@ -344,6 +352,7 @@ impl Backend {
                 commitment: hex::encode(&row.draw_commitment),
                 phase: sale.phase(self.now()),
                 readiness,
+                names,
             }),
         })
     }

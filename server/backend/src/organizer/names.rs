@@ -1,7 +1,7 @@
 //! Until when fans may change the names on their tickets: a term of a published performance.
 
 use crate::backend::Backend;
-use crate::catalog::zoned;
+use crate::catalog::{Sale, zoned};
 use crate::error::{Result, refuse};
 use crate::postgres::{detached, tickets};
 use domain::account::Session;
@@ -18,14 +18,8 @@ const HOURS_MAX: i64 = 365 * 24;
 
 impl Backend {
     /// Until when names can be changed.
-    ///
-    /// # Errors
-    /// `not_found`, also for another organization's and for what is not published; `forbidden`.
-    pub async fn name_terms(&self, session: &Session, id: PerformanceId) -> Result<NameTerms> {
-        let member = self.member(session, Action::ReadEvents).await?;
-        self.own_performance(&member, id).await?;
-        let before_ms = tickets::name_cutoff(&self.pg, id).await?;
-        let sale = self.sale(id).await?;
+    pub(super) async fn names_of(&self, sale: &Sale) -> Result<NameTerms> {
+        let before_ms = tickets::name_cutoff(&self.pg, sale.id()).await?;
         Ok(NameTerms {
             hours: before_ms.map(|ms| ms / HOUR_MS),
             until: zoned(sale.row.starts.plus(-before_ms.unwrap_or(0)), &sale.row.time_zone)?,

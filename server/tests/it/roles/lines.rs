@@ -59,7 +59,6 @@ pub(super) const LINES: &[Line] = {
         ("organizer-draft-delete", &[("id", "{draft}"), ("version", "999")], EditEvents, NotFound),
         ("organizer-draft-publish", &[("id", "{draft}"), ("version", "999")], EditEvents, NotFound),
         ("organizer-readiness", &[("id", "{performance}")], ReadEvents, NotFound),
-        ("organizer-names", &[("id", "{performance}")], ReadEvents, NotFound),
         ("organizer-names-set", &[("id", "{performance}"), ("from", ""), ("hours", "")], EditEvents, NotFound),
         ("organizer-prices", &[("id", "{performance}")], ReadEvents, NotFound),
         ("organizer-prices-set", &[("id", "{draft}"), ("version", "999"), ("prices[0]", "10")], EditEvents, NotFound),

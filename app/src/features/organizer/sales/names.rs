@@ -1,6 +1,6 @@
 //! Until when fans may change the names on their tickets, with the form that sets it.
 
-use crate::components::{missing::Failure, notice::Refused};
+use crate::components::notice::Refused;
 use crate::error::AppError;
 use crate::features::organizer::frame::may;
 use crate::format;
@@ -10,16 +10,6 @@ use domain::PerformanceId;
 use domain::organizer::Action;
 use domain::organizer::sales::NameTerms;
 use leptos::prelude::*;
-
-/// Until when names can be changed.
-#[server(endpoint = "organizer-names")]
-pub async fn organizer_names(
-    /// The performance.
-    id: PerformanceId,
-) -> Result<NameTerms, AppError> {
-    use crate::context;
-    Ok(context::backend()?.name_terms(&context::session()?, id).await?)
-}
 
 /// Sets how many hours before the start names are fixed.
 #[server(endpoint = "organizer-names-set")]
@@ -37,28 +27,22 @@ pub async fn organizer_names_set(
     Ok(())
 }
 
-/// The part of a published performance's page.
+/// The part of a published performance's page. What it shows comes with the page; `changed` reads that anew.
 #[component]
-pub(super) fn NamesPart(performance: PerformanceId) -> impl IntoView {
+pub(super) fn NamesPart(performance: PerformanceId, terms: NameTerms, changed: Callback<()>) -> impl IntoView {
     let lang = lang();
     let set = ServerAction::<OrganizerNamesSet>::new();
     let value = set.value();
-    let terms = Resource::new(move || set.version().get(), move |_| organizer_names(performance));
+    Effect::new(move |_| {
+        if matches!(value.get(), Some(Ok(()))) {
+            changed.run(());
+        }
+    });
     view! {
         <section class="sales-part" aria-labelledby="names" data-testid="names">
             <h2 id="names">{td_string!(lang, tickets.names_title)}</h2>
             <Refused error=Signal::derive(move || value.get().and_then(Result::err)) detail=true/>
-            <Transition>
-                {move || Suspend::new(async move {
-                    match terms.await {
-                        Ok(terms) => view! { <Terms performance terms set/> }.into_any(),
-                        Err(error) => {
-                            let back = format!("/organizer/performances/{performance}");
-                            view! { <Failure error back/> }.into_any()
-                        }
-                    }
-                })}
-            </Transition>
+            <Terms performance terms set/>
         </section>
     }
     .into_any()

@@ -55,7 +55,7 @@ pub(super) fn PublishedPart(view: DraftView, published: Published, changed: Call
         </p>
         <Seats readiness=published.readiness changed/>
         <Facts view=view.clone() commitment=published.commitment/>
-        <NamesPart performance=id/>
+        <NamesPart performance=id terms=published.names changed/>
         <section class="sales-part" aria-labelledby="zones">
             <h2 id="zones">{td_string!(lang, sales.prices)}</h2>
             <Zones view=view.clone()/>

@@ -1,6 +1,6 @@
 //! One order on one page: what it is, one line of time, and the evidence by kind.
 
-use super::super::documents::OrderDocuments;
+use super::super::documents::{OrderDocuments, api as documents_api};
 use super::super::frame::{Frame, Tab, may, role_name};
 use super::super::members::Trail;
 use super::sections::{Attempts, Mails, Refunds, Seats, Tickets, Webhooks};
@@ -8,13 +8,15 @@ use super::words::{event_text, moment_text, shape};
 use super::{api, short_id};
 use crate::components::raw_text::Title;
 use crate::components::{missing::Failure, order_status::status_text};
+use crate::error::AppError;
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
-use domain::ZonedTime;
+use domain::document::Issued;
 use domain::order::OrderStatus;
 use domain::organizer::Action;
 use domain::organizer::search::{Moment, OrderStory, StoryHead, What};
+use domain::{OrderId, ZonedTime};
 use leptos::prelude::*;
 use leptos_router::hooks::use_params_map;
 
@@ -24,12 +26,19 @@ pub fn OrderPage() -> impl IntoView {
     let params = use_params_map();
     let id = move || params.read().get("id").unwrap_or_default();
     let story = Resource::new(id, api::organizer_order);
+    let documents = Resource::new(id, |id| async move {
+        match id.parse::<OrderId>() {
+            Ok(id) => documents_api::organizer_order_documents(id).await,
+            Err(_) => Ok(Vec::new()),
+        }
+    });
     view! {
         <Frame tab=Tab::Orders>
             <Suspense>
                 {move || Suspend::new(async move {
+                    let documents = documents.await;
                     match story.await {
-                        Ok(story) => view! { <Story story/> }.into_any(),
+                        Ok(story) => view! { <Story story documents/> }.into_any(),
                         Err(error) => {
                             let back = format!("/organizer/orders/{}", id());
                             view! { <Failure error back/> }.into_any()
@@ -43,7 +52,7 @@ pub fn OrderPage() -> impl IntoView {
 }
 
 #[component]
-fn Story(story: OrderStory) -> impl IntoView {
+fn Story(story: OrderStory, documents: Result<Vec<Issued>, AppError>) -> impl IntoView {
     let lang = lang();
     let moments = story.timeline();
     let OrderStory {
@@ -60,7 +69,6 @@ fn Story(story: OrderStory) -> impl IntoView {
         ..
     } = story;
     let title = td_string!(lang, search.order, id = short_id(head.id));
-    let id = head.id;
     let (charges, total, status, quiet) = (head.charges.clone(), head.total, head.status.as_str(), notes.is_empty());
     view! {
         <Title text=title/>
@@ -78,7 +86,7 @@ fn Story(story: OrderStory) -> impl IntoView {
                     <Tickets tickets/>
                     <Attempts attempts/>
                     <Refunds refunds set_aside/>
-                    <OrderDocuments order=id/>
+                    <OrderDocuments list=documents/>
                     <Mails mails/>
                     <Webhooks webhooks more=webhooks_left_out/>
                     <section class="story-part">
