@@ -11,6 +11,12 @@ use domain::live::LogPosition;
 use domain::order::{AttemptStatus, OrderEvent, OrderStatus};
 
 impl Both {
+    /// Whether money comes too late: that it may have its seats again, the model does not know.
+    pub(super) fn is_late(rows: &Rows, attempt: AttemptId) -> bool {
+        let order = rows.attempts.get(&attempt).and_then(|one| rows.orders.get(&one.order));
+        order.is_some_and(|order| order.status == OrderStatus::Closed)
+    }
+
     /// What the model says that a step answers and leaves.
     pub(in super::super) fn by_the_model(&self, step: &Step, at: At, hot: &mut Hot, rows: &mut Rows) -> String {
         let epoch = self.epoch;
@@ -104,6 +110,9 @@ impl Both {
                 return rows.apply(*hold, &order, *event, *expires).to_string();
             }
             Step::Captured(attempt) => {
+                if Self::is_late(rows, *attempt) {
+                    return "left out".to_owned();
+                }
                 let order = rows.attempts.get(attempt).and_then(|one| rows.orders.get(&one.order)).cloned();
                 if let Some(order) = order {
                     rows.captured(*attempt, &order);

@@ -184,6 +184,9 @@ impl Both {
             }
             Step::Apply(hold, event, expires) => return self.really_apply(*hold, *event, *expires).await,
             Step::Captured(attempt) => {
+                if Self::is_late(&self.rows, *attempt) {
+                    return "left out".to_owned();
+                }
                 let row = attempts::one(&backend.pg, *attempt).await.unwrap().unwrap();
                 backend.captured(&row).await.unwrap();
             }
