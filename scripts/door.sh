@@ -7,7 +7,8 @@ site=$1   # folder of the site
 hashes=$2 # file for the names of the hashed files
 cd "$ROOT"
 
-cargo build --package frontend --lib --no-default-features --features door \
+# As cargo-leptos names it, whose dependencies are compiled with the name: else they would be compiled twice.
+LEPTOS_OUTPUT_NAME=stararena cargo build --package frontend --lib --no-default-features --features door \
   --target wasm32-unknown-unknown --profile wasm-release --target-dir "$CARGO_TARGET_DIR/front"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
