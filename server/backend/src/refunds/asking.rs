@@ -38,16 +38,23 @@ pub(crate) async fn lines(db: &mut PgConnection, order: OrderId) -> Result<Vec<L
     Ok(billed::of_orders(db, &[order.0]).await?.remove(&order).unwrap_or_default())
 }
 
-/// The money of an attempt: what went back, is to go back, and is disputed. The attempt is locked.
+/// The money of an attempt: what went back, is to go back, and is disputed. It locks nothing. Whoever takes of the
+/// money has locked the attempt before; whoever looks has one snapshot.
 pub(crate) async fn balance(db: &mut PgConnection, attempt: &AttemptRow) -> Result<RefundBalance> {
-    let disputed = disputes::disputed_minor(&mut *db, attempt.id).await?;
     let refunds = rows::of_attempt(&mut *db, attempt.id).await?;
+    balance_with(db, attempt, &refunds).await
+}
+
+/// [`balance`] with the attempt's refunds, where they were read before.
+async fn balance_with(db: &mut PgConnection, attempt: &AttemptRow, refunds: &[RefundRow]) -> Result<RefundBalance> {
+    let disputed = disputes::disputed_minor(&mut *db, attempt.id).await?;
     RefundBalance::of(attempt.amount_minor, disputed, refunds.iter().map(|row| (row.status, row.amount.minor)))
         .ok_or_else(|| Error::Broken(format!("the refunds of attempt {} are too large", attempt.id)))
 }
 
-/// An order with its lines, what of each went back, and the balance of its captured payment; rows are locked
-/// until the transaction ends. None where the order has no captured payment of its own.
+/// An order with its lines, what of each went back, and the balance of its captured payment, for who takes of the
+/// money: attempt and order are locked until the transaction ends. None where the order has no captured payment
+/// of its own.
 ///
 /// # Errors
 /// Outages.
@@ -56,8 +63,26 @@ pub(crate) async fn refundable(db: &mut PgConnection, order: OrderId) -> Result<
     if orders::lock(&mut *db, order).await?.is_none() {
         return Ok(None);
     }
-    let balance = balance(db, &attempt).await?;
+    Ok(Some((put_together(db, order, &attempt).await?, attempt)))
+}
+
+/// [`refundable`] for who only looks: it waits for nobody and nobody waits for it. The transaction is one snapshot,
+/// and nothing is decided by the answer.
+///
+/// # Errors
+/// Outages.
+pub(super) async fn refundable_seen(
+    db: &mut PgConnection,
+    order: OrderId,
+) -> Result<Option<(RefundableOrder, AttemptRow)>> {
+    let Some(attempt) = attempts::sale(&mut *db, order).await? else { return Ok(None) };
+    Ok(Some((put_together(db, order, &attempt).await?, attempt)))
+}
+
+/// Puts together what of an order can go back, from rows as this transaction sees them.
+async fn put_together(db: &mut PgConnection, order: OrderId, attempt: &AttemptRow) -> Result<RefundableOrder> {
     let refunds = rows::of_attempt(&mut *db, attempt.id).await?;
+    let balance = balance_with(db, attempt, &refunds).await?;
     let back = returns::of_order(&mut *db, order).await?;
     // What failed or was rejected is with us; what waits is as good as gone.
     let live: Vec<&RefundRow> =
@@ -72,7 +97,7 @@ pub(crate) async fn refundable(db: &mut PgConnection, order: OrderId) -> Result<
         OrderLine { line, returned_minor, given_back }
     };
     let lines = lines(db, order).await?.into_iter().map(with_line).collect();
-    Ok(Some((RefundableOrder { order, currency: attempt.currency, lines, balance }, attempt)))
+    Ok(RefundableOrder { order, currency: attempt.currency, lines, balance })
 }
 
 /// Whether the lines of an order still have what these parts of them come to.
