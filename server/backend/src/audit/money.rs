@@ -45,7 +45,7 @@ pub(super) const CHECKS: &[SqlCheck] = &[
          left join (select attempt_id, sum(amount_minor) as minor from refunds
             where status in ('requested', 'approved', 'submitted', 'succeeded')
                 -- What its own staff gave back went whatever was under way here, which the provider then refuses.
-                and note <> 'made at the provider'
+                and origin <> 'provider'
             group by attempt_id) r
             on r.attempt_id = a.id
          left join (select attempt_id, sum(amount_minor) as minor from disputes

@@ -9,7 +9,7 @@ use domain::ledger::Event;
 use domain::money::fees::Line;
 use domain::order::AttemptStatus;
 use domain::refund::policy::{OrderLine, Part, RefundableOrder};
-use domain::refund::{Approval, Cause, RefundBalance, RefundEvent, RefundStatus, transition};
+use domain::refund::{Approval, Cause, RefundBalance, RefundEvent, RefundOrigin, RefundStatus, transition};
 use domain::{AccountId, AttemptId, Code, Millis, Money, OrderId, RefundId, SeatNo};
 use sqlx::PgConnection;
 
@@ -126,11 +126,16 @@ impl Backend {
             return refuse(Code::WrongState, "no money of this payment was captured");
         }
         balance(db, &attempt).await?.reserve(new.amount.minor)?;
-        self.write_refund(db, new).await
+        self.write_refund(db, new, RefundOrigin::Ours).await
     }
 
     /// [`Self::reserve_refund`] for money of which it is known already that it went: whatever is left.
-    pub(super) async fn write_refund(&self, db: &mut PgConnection, new: &NewRefund<'_>) -> Result<RefundId> {
+    pub(super) async fn write_refund(
+        &self,
+        db: &mut PgConnection,
+        new: &NewRefund<'_>,
+        made: RefundOrigin,
+    ) -> Result<RefundId> {
         let (id, now) = (RefundId(uuid::Uuid::now_v7()), self.now());
         let insert = RefundInsert {
             id,
@@ -138,6 +143,7 @@ impl Backend {
             attempt: new.attempt,
             amount: new.amount,
             cause: new.cause,
+            origin: made,
             note: new.note,
             asked_by: new.asked_by,
             parts: new.parts,
@@ -149,7 +155,7 @@ impl Backend {
         let Some(row) = rows::one(&mut *db, id).await? else {
             return Err(Error::Broken(format!("refund {id} was written and is not there")));
         };
-        let (currency, origin) = (row.amount.currency, row.origin());
+        let (currency, origin) = (row.amount.currency, row.booked_from());
         let event = Event::RefundReserved { refund: id, order: row.order, currency, origin };
         ledger::post(db, &event, now).await?;
         if new.approval == Approval::Automatic {

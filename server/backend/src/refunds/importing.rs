@@ -13,11 +13,11 @@ use domain::money::split::split;
 use domain::order::AttemptStatus;
 use domain::refund::import::seats_of;
 use domain::refund::policy::{OrderLine, Part, RefundableOrder};
-use domain::refund::{Approval, Cause, RefundStatus};
+use domain::refund::{Approval, Cause, RefundOrigin, RefundStatus};
 use domain::{Millis, Money, RefundId, SeatNo};
 use std::sync::Arc;
 
-/// What is noted beside such a refund.
+/// What people read beside such a refund; the program goes by its origin.
 const NOTE: &str = "made at the provider";
 
 impl Backend {
@@ -122,7 +122,7 @@ impl Backend {
             due: at,
         };
         // The money went whatever is left by our own count.
-        let id = self.write_refund(&mut tx, &new).await?;
+        let id = self.write_refund(&mut tx, &new, RefundOrigin::Provider).await?;
         let Some(row) = rows::one(&mut *tx, id).await? else { return Ok(false) };
         self.apply_refund(&mut tx, row, told).await?;
         tx.commit().await?;

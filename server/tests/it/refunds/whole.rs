@@ -127,7 +127,7 @@ async fn a_refund_that_was_made_at_the_provider_is_taken_in_and_its_seats_return
     let arena = Arena::web(Setup::default()).await;
     terms(&arena, arena.performance, Vec::new(), true, ANYBODY).await;
     let order = bought(&arena, &[80, 81]).await;
-    let taken_in = "select count(*) from refunds where note = 'made at the provider' and status = 'succeeded'";
+    let taken_in = "select count(*) from refunds where origin = 'provider' and status = 'succeeded'";
     arena.provider().give_back(&order.started, 1).await;
     eventually!(2 * SOON, "a part is taken in", arena.count(taken_in).await == 1);
     let valid = "select count(*) from tickets where order_id = $1 and revoked_ms is null";
