@@ -187,6 +187,22 @@ async fn money_that_fits_by_now_is_booked_and_none_goes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refund_by_hand_of_money_set_aside_is_shown_beside_it_and_is_no_sales() {
+    let arena = Arena::web(Setup::default()).await;
+    let finance = arena.member(Role::Finance).await;
+    let (_, held, started) = misfit(&arena, "30,31").await;
+    let id = of(&arena, held.order).await.unwrap();
+    let refund = arena.provider().give_back(&started, held.total.minor).await;
+    let expected = (format!("refunds.{refund}"), format!("{} succeeded", held.total));
+    eventually!(SOON, "it is shown", listed(&arena, &finance, id).await.evidence.contains(&expected));
+    assert_eq!(arena.count("select count(*) from refunds").await, 0, "it was never a sale's money");
+    assert_eq!(arena.count("select count(*) from ledger_entries").await, 0, "and is in no book");
+    assert_eq!(listed(&arena, &finance, id).await.state, SetAsideState::Waiting, "people decide");
+    arena.backend.settle_aside(&finance.session, id, "given back by hand").await.unwrap();
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_belongs_to_no_order_is_told_by_doctor_and_decided_by_command() {
     let arena = Arena::web(Setup::default()).await;
     let run = async |args: &[&str]| {

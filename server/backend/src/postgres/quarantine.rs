@@ -184,6 +184,29 @@ pub(crate) async fn is_refund(db: impl PgExecutor<'_>, provider: &str, reference
         .await
 }
 
+/// Keeps beside what was set aside of a payment that some of its money was given back at the provider, and how that
+/// stands; `false` where nothing of it was set aside.
+pub(crate) async fn note_refund(
+    db: impl PgExecutor<'_>,
+    provider: &str,
+    payment: &str,
+    refund: &str,
+    words: &str,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query(
+        "update payment_quarantine set evidence = jsonb_set(evidence, '{refunds}',
+            coalesce(evidence -> 'refunds', '{}'::jsonb) || jsonb_build_object($3::text, $4::text))
+         where provider = $1 and provider_ref = $2",
+    )
+    .bind(provider)
+    .bind(payment)
+    .bind(refund)
+    .bind(words)
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() > 0)
+}
+
 /// Notes why the last try did not end it.
 pub(crate) async fn note_error(db: impl PgExecutor<'_>, id: i64, error: &str) -> sqlx::Result<()> {
     sqlx::query("update payment_quarantine set error = $2 where id = $1 and resolved_ms is null")
