@@ -38,10 +38,14 @@ impl Backend {
             return Ok(false);
         }
         let told = self.provider_named(&attempt.provider)?.get_refund(provider_ref).await?;
+        if self.set_aside_refund_told(&attempt.provider, &told).await? {
+            return Ok(false);
+        }
         self.import_told(attempt, &told, amount, at).await
     }
 
-    /// [`Self::import_refund`] of a refund that was read.
+    /// [`Self::import_refund`] of a refund that was read, and is none of money that was set aside: that has no sale
+    /// and is followed by itself.
     pub(crate) async fn import_told(
         self: &Arc<Self>,
         attempt: &AttemptRow,
@@ -49,10 +53,6 @@ impl Backend {
         amount: Money,
         at: Millis,
     ) -> Result<bool> {
-        // Money that was set aside has no sale, and its refund is followed beside it.
-        if quarantine::is_refund(&self.pg, &attempt.provider, &told.id).await? {
-            return Ok(false);
-        }
         if attempt.status.is_open() {
             // Its capture comes first, and with it the id of its payment.
             self.settle(attempt).await?;

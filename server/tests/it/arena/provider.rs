@@ -114,6 +114,11 @@ impl Provider {
         self.control(&format!("disputes/{id}/close"), &json!({ "outcome": outcome })).await;
     }
 
+    /// Ends a refund as the bank does: `succeeded`, or `failed`, also after it had succeeded.
+    pub(crate) async fn settle_refund(&self, refund: &str, outcome: &str) {
+        self.control(&format!("refunds/{refund}/settle"), &json!({ "outcome": outcome })).await;
+    }
+
     /// Delivers every webhook that was held back.
     pub(crate) async fn flush(&self) {
         self.control("flush", &json!({})).await;
