@@ -262,6 +262,36 @@ impl Cause {
     }
 }
 
+/// Who gave money back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RefundOrigin {
+    /// It was asked for here.
+    Ours,
+    /// The provider's own pages: it is known here since the provider told of it.
+    Provider,
+}
+
+impl RefundOrigin {
+    /// Every origin.
+    pub const ALL: &[Self] = &[Self::Ours, Self::Provider];
+
+    /// The text form, as stored.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ours => "ours",
+            Self::Provider => "provider",
+        }
+    }
+
+    /// Reads the text form.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|origin| origin.as_str() == text)
+    }
+}
+
 /// Who must agree to refunds of an organization.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalRule {

@@ -11,7 +11,10 @@ pub(crate) use kinds::{
     confirmation, invitation, performance_cancelled, refund_approved, refund_asked, refund_done, refund_rejected,
     refunded, seats_renamed, tickets_frozen, tickets_ready, tickets_restored, tickets_revoked, webhook_disabled,
 };
-pub(crate) use tickets::{OfferEnd, ticket_ended, ticket_received, ticket_replaced, transfer_ended, transfer_offered};
+pub(crate) use tickets::{
+    OfferEnd, ticket_ended, ticket_frozen, ticket_received, ticket_replaced, ticket_restored, transfer_ended,
+    transfer_offered,
+};
 
 use crate::config::DeliverySettings;
 use crate::error::Result;

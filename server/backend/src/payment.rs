@@ -33,6 +33,9 @@ pub enum ProviderState {
 pub struct ProviderPayment {
     /// The provider's id.
     pub id: String,
+    /// The id by which refunds name it: another one where `id` is the page that it was made on. None as long as
+    /// nobody has paid.
+    pub paid_as: Option<String>,
     /// Where it stands.
     pub state: ProviderState,
     /// Amount in minor units.
@@ -77,6 +80,9 @@ pub struct ProviderRefund {
     pub succeeded: Option<bool>,
     /// How much; none where the provider does not say.
     pub amount: Option<Money>,
+    /// The payment whose money goes back, as in [`ProviderPayment::paid_as`]; none where the provider does not say.
+    /// Our name for a payment can't tell it: somebody may make another one under the same name.
+    pub payment: Option<String>,
     /// What we called the payment: the attempt's id; none where the payment is not one of ours.
     pub reference: Option<String>,
     /// The key that we made it with; none where it was made by others.

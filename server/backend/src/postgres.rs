@@ -53,8 +53,8 @@ pub(crate) mod webhook_pages;
 pub(crate) mod webhooks;
 
 use crate::error::Result;
-use sqlx::PgPool;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{PgConnection, PgPool};
 use std::str::FromStr as _;
 use std::time::Duration;
 
@@ -75,6 +75,12 @@ pub(crate) async fn connect(url: &str, connections: u32) -> Result<PgPool> {
 /// Applies the migrations that are missing.
 pub(crate) async fn migrate(pool: &PgPool) -> Result<()> {
     Ok(sqlx::migrate!("../../migrations").run(pool).await?)
+}
+
+/// Makes a transaction see one moment, and change nothing: its first statement.
+pub(crate) async fn one_snapshot(db: &mut PgConnection) -> sqlx::Result<()> {
+    sqlx::query("set transaction isolation level repeatable read, read only").execute(db).await?;
+    Ok(())
 }
 
 /// Runs `work` to its end even when the caller goes away: a request that is dropped must not leave

@@ -2,8 +2,9 @@
 
 use crate::arena::provider::{GOOD_CARD, signed, unix_s};
 use crate::arena::{Arena, Fan, SOON, Setup, seats};
+use crate::tickets::newest_token;
 use domain::hold::{Held, SeatState};
-use domain::order::PayStarted;
+use domain::order::{OrderView, PayStarted};
 use domain::organizer::disputes::DisputeDesk;
 use domain::{Code, OrderId, account::Role};
 use reqwest::Method;
@@ -225,6 +226,60 @@ async fn a_dispute_that_ends_in_two_ways_waits_for_people() {
     // What the test turned round is as it was.
     let won = "update disputes set status = 'won' where order_id = $1";
     sqlx::query(won).bind(held.order.0).execute(&arena.pg).await.unwrap();
+    arena.finish().await;
+}
+
+/// Mails to a fan under keys that begin so: their texts, the first first.
+async fn mails_to(arena: &Arena, fan: &Fan, key: &str) -> Vec<String> {
+    sqlx::query_scalar(
+        "select payload ->> 'body' from outbox where payload ->> 'to' = $1 and dedupe like $2 || ':%' order by id",
+    )
+    .bind(&fan.session.email)
+    .bind(key)
+    .fetch_all(&arena.pg)
+    .await
+    .unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_was_given_a_ticket_is_told_what_becomes_of_it_and_nothing_of_the_payment() {
+    let arena = Arena::web(Setup::default()).await;
+    let (fan, held, started) = bought(&arena, "54,55").await;
+    let friend = arena.fans(1).await.remove(0);
+    let order: OrderView = arena.order(&fan, held.order).await.ok();
+    arena.backend.offer_ticket(&fan.session, order.tickets[0].id, &friend.session.email, "en").await.unwrap();
+    let given = arena.backend.accept_ticket(&friend.session, &newest_token(&arena).await).await.unwrap();
+
+    let first = arena.provider().dispute(&started, None).await;
+    eventually!(SOON, "both tickets are frozen", arena.count_of(held.order, FROZEN).await == 2);
+    assert_eq!(mails_to(&arena, &friend, &format!("ticket-frozen:{given}")).await.len(), 1);
+    arena.provider().close_dispute(&first, "won").await;
+    eventually!(SOON, "both are valid again", arena.count_of(held.order, VALID).await == 2);
+    assert_eq!(mails_to(&arena, &friend, &format!("ticket-restored:{given}")).await.len(), 1);
+    apply_again(&arena).await;
+    let second = arena.provider().dispute(&started, None).await;
+    eventually!(SOON, "frozen once more", arena.count_of(held.order, FROZEN).await == 2);
+    assert_eq!(mails_to(&arena, &friend, &format!("ticket-frozen:{given}")).await.len(), 2, "and told once more");
+    arena.provider().close_dispute(&second, "lost").await;
+    eventually!(
+        SOON,
+        "the tickets end",
+        arena.count_of(held.order, VALID).await + arena.count_of(held.order, FROZEN).await == 0
+    );
+    assert_eq!(mails_to(&arena, &friend, "ticket-ended").await.len(), 1);
+
+    let told = mails_to(&arena, &friend, "ticket-%").await;
+    assert_eq!(told.len(), 5, "the ticket itself, and four changes: {told:?}");
+    let total = held.total.to_string();
+    let own = [fan.session.email.as_str(), total.as_str(), "bank", "payment", "dispute", "/orders/"];
+    for body in &told[1..] {
+        assert!(own.iter().all(|word| !body.contains(*word)), "that is the buyer's: {body}");
+    }
+    for key in ["ticket-frozen", "ticket-restored", "ticket-ended"] {
+        assert!(mails_to(&arena, &fan, key).await.is_empty(), "the buyer is told of the order");
+    }
+    assert_eq!(arena.count(MAILS).await, 4);
+    assert!(mails_to(&arena, &friend, "dispute-%").await.is_empty());
     arena.finish().await;
 }
 

@@ -6,6 +6,7 @@ use domain::account::Role;
 use domain::hold::Held;
 use domain::order::PayStarted;
 use domain::organizer::disputes::{DisputeDesk, SetAsideState, SetAsideView};
+use domain::settlement::schedule::{DAY_MS, day_of};
 use domain::{Code, OrderId};
 
 /// So that money goes back within a test.
@@ -46,16 +47,19 @@ async fn listed(arena: &Arena, member: &Fan, id: i64) -> SetAsideView {
     desk.set_aside.into_iter().find(|row| row.id == id).expect("it is shown")
 }
 
+/// The sum of an account over all postings, in minor units.
+async fn balance(arena: &Arena, account: &str) -> i64 {
+    sqlx::query_scalar("select coalesce(sum(amount_minor), 0)::bigint from ledger_entries where account = $1")
+        .bind(account)
+        .fetch_one(&arena.pg)
+        .await
+        .unwrap()
+}
+
 /// The books after money went back that was nobody's sale.
 async fn assert_books_are_even(arena: &Arena) {
     for account in ["provider_clearing", "order_receivable", "refunds_payable"] {
-        let sum: i64 =
-            sqlx::query_scalar("select coalesce(sum(amount_minor), 0)::bigint from ledger_entries where account = $1")
-                .bind(account)
-                .fetch_one(&arena.pg)
-                .await
-                .unwrap();
-        assert_eq!(sum, 0, "{account}");
+        assert_eq!(balance(arena, account).await, 0, "{account}");
     }
 }
 
@@ -123,6 +127,77 @@ async fn a_refund_that_fails_is_made_again_under_another_key() {
     arena.finish().await;
 }
 
+/// Money that was set aside and went back, until the bank sends it back to us while further refunds fail: the
+/// number of its row, and the refund's id there.
+async fn sent_back(arena: &Arena, finance: &Fan, held: &Held) -> (i64, String) {
+    let id = of(arena, held.order).await.unwrap();
+    arena.backend.return_set_aside(&finance.session, id).await.unwrap();
+    eventually!(3 * SOON, "it went back", arena.count(RETURNED).await == 1);
+    assert_books_are_even(arena).await;
+    let refund: String = sqlx::query_scalar("select refund_ref from payment_quarantine where resolution = 'returned'")
+        .fetch_one(&arena.pg)
+        .await
+        .unwrap();
+    arena.provider().switch(serde_json::json!({ "refund_fail": true })).await;
+    arena.provider().settle_refund(&refund, "failed").await;
+    (id, refund)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn money_that_went_back_and_is_sent_back_waits_for_people_again_and_goes_by_another_refund() {
+    let arena = Arena::web(Setup::default()).await;
+    let finance = arena.member(Role::Finance).await;
+    let (_, held, started) = misfit(&arena, "32,33").await;
+    let (id, _) = sent_back(&arena, &finance, &held).await;
+    eventually!(SOON, "people see it, with the reason", {
+        let shown = listed(&arena, &finance, id).await;
+        !shown.state.is_over() && shown.error.is_some_and(|error| error.contains("_by_bank"))
+    });
+    assert_eq!(arena.provider().refunded(&started).await, 0);
+    assert_eq!(balance(&arena, "provider_clearing").await, held.total.minor, "with us again");
+
+    arena.provider().switch(serde_json::json!({})).await;
+    eventually!(3 * SOON, "and goes by another refund", arena.count(RETURNED).await == 1);
+    assert_eq!(arena.provider().refunded(&started).await, held.total.minor);
+    assert_books_are_even(&arena).await;
+    // All that was told, told once more and in any order, changes nothing.
+    sqlx::query("update payment_inbox set applied_ms = null, next_try_ms = 0").execute(&arena.pg).await.unwrap();
+    eventually!(
+        SOON,
+        "all events are applied again",
+        arena.count("select count(*) from payment_inbox where applied_ms is null").await == 0
+    );
+    assert_eq!(arena.count(RETURNED).await, 1);
+    assert_books_are_even(&arena).await;
+    let shown = listed(&arena, &finance, id).await;
+    assert!(!shown.evidence.iter().any(|(name, _)| name.starts_with("refunds.")), "all refunds were our own");
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn money_that_was_sent_back_can_be_settled_by_people_and_the_daily_match_knows_its_refund() {
+    let arena = Arena::web(Setup::default()).await;
+    let finance = arena.member(Role::Finance).await;
+    let (_, held, started) = misfit(&arena, "34,35").await;
+    let (id, refund) = sent_back(&arena, &finance, &held).await;
+    eventually!(
+        3 * SOON,
+        "people settle it between two tries",
+        arena.backend.settle_aside(&finance.session, id, "paid by bank transfer").await.is_ok()
+    );
+    assert_eq!(arena.provider().refunded(&started).await, 0);
+    assert_eq!(balance(&arena, "refunds_payable").await, 0, "nothing is on its way");
+    assert_eq!(balance(&arena, "provider_clearing").await, held.total.minor);
+    assert_eq!(listed(&arena, &finance, id).await.state, SetAsideState::Settled);
+    let today = day_of(arena.backend.now());
+    let mut told = Vec::new();
+    for day in [today.plus(-DAY_MS), today] {
+        told.extend(arena.backend.match_day("sandbox", day).await.unwrap().open);
+    }
+    assert!(told.iter().all(|one| !one.key.contains(&refund)), "both of its lines are known: {told:?}");
+    arena.finish().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_staff_settled_stays_and_what_staff_gives_back_goes_at_once() {
     let mut arena = Arena::web(Setup::default()).await;
@@ -183,6 +258,22 @@ async fn money_that_fits_by_now_is_booked_and_none_goes_back() {
     let booked = "select count(*) from payment_quarantine where resolution = 'booked'";
     eventually!(3 * SOON, "it is told", arena.count(booked).await == 1);
     assert_eq!(arena.provider().refunded(&started).await, 0);
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refund_by_hand_of_money_set_aside_is_shown_beside_it_and_is_no_sales() {
+    let arena = Arena::web(Setup::default()).await;
+    let finance = arena.member(Role::Finance).await;
+    let (_, held, started) = misfit(&arena, "30,31").await;
+    let id = of(&arena, held.order).await.unwrap();
+    let refund = arena.provider().give_back(&started, held.total.minor).await;
+    let expected = (format!("refunds.{refund}"), format!("{} succeeded", held.total));
+    eventually!(SOON, "it is shown", listed(&arena, &finance, id).await.evidence.contains(&expected));
+    assert_eq!(arena.count("select count(*) from refunds").await, 0, "it was never a sale's money");
+    assert_eq!(arena.count("select count(*) from ledger_entries").await, 0, "and is in no book");
+    assert_eq!(listed(&arena, &finance, id).await.state, SetAsideState::Waiting, "people decide");
+    arena.backend.settle_aside(&finance.session, id, "given back by hand").await.unwrap();
     arena.finish().await;
 }
 

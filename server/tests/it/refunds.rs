@@ -132,6 +132,39 @@ async fn one_seat_of_two_is_given_back_once_and_another_fan_buys_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_only_looks_waits_for_nobody_who_has_the_payment_in_hand_and_who_asks_does() {
+    let arena = Arena::web(Setup::default()).await;
+    terms(&arena, arena.performance, Vec::new(), true, ANYBODY).await;
+    let order = bought(&arena, &[90, 91]).await;
+    let operator = arena.member(Role::Operator).await;
+    let mut other = arena.pg.begin().await.unwrap();
+    for sql in
+        ["select 1 from attempts where order_id = $1 for update", "select 1 from orders where id = $1 for update"]
+    {
+        sqlx::query(sql).bind(order.order.0).execute(&mut *other).await.unwrap();
+    }
+    // A look that waited would end after ten seconds, with an error.
+    let (session, seat) = (order.fan.session.clone(), seats(&[90]));
+    let offer = arena.backend.refund_offer(&session, order.order).await.unwrap();
+    let quote = arena.backend.refund_quote(&session, order.order, &seat).await.unwrap();
+    assert_eq!((offer.refused, offer.seats[0].returns), (None, Some(quote.returns)));
+    let staff = arena.backend.staff_refund_offer(&operator.session, order.order).await.unwrap();
+    assert_eq!(staff.seats.len(), 2);
+
+    let (backend, id, minor) = (arena.backend.clone(), order.order, quote.returns.minor);
+    let asking = tokio::spawn(async move { backend.ask_refund(&session, id, &seat, minor).await });
+    let waits = "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+         and query like 'select a.* from attempts%'";
+    eventually!(SOON, "who asks waits", arena.count(waits).await == 1);
+    assert_eq!(arena.count("select count(*) from refunds").await, 0);
+    other.rollback().await.unwrap();
+    let asked = asking.await.unwrap().unwrap();
+    await_refund(&arena, asked.id, RefundStatus::Succeeded).await;
+    assert_eq!(arena.provider().refunded(&order.started).await, minor);
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twenty_partial_refunds_at_once_never_exceed_the_payment() {
     let arena = Arena::web(Setup::default()).await;
     let order = bought(&arena, &[20, 21, 22, 23]).await;

@@ -153,6 +153,35 @@ async fn late_money_goes_back_and_again_when_the_bank_sends_the_refund_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refund_by_hand_is_taken_in_for_the_page_that_was_paid_on_and_not_for_another_payment_under_its_name() {
+    let stripe = Stripe::start().await;
+    let arena = stripe.sale(Setup::default()).await;
+    let fan = arena.one_inside().await;
+    let held = arena.held(&fan, "34,35").await;
+    let started: PayStarted = arena.pay(&fan, held.order).await.ok();
+    assert_eq!(stripe.card(&started, GOOD_CARD).await, 200);
+    fulfilled(&arena, held.order).await;
+    let other = stripe.intent_of("700", &started.attempt.to_string(), GOOD_CARD).await;
+    assert_eq!(stripe.confirm(&other).await.0, 200);
+    let client = arena.backend.provider("stripe").expect("it is configured");
+    client.capture(&other, "cap:by-hand").await.unwrap();
+    let own = stripe.intent(&started).await["id"].as_str().unwrap().to_owned();
+
+    for (id, intent, amount) in [("evt_other", &other, "300"), ("evt_own", &own, "100")] {
+        let refund = stripe.give_back(intent, amount).await;
+        let body = event(id, "refund.created", &refund).to_string();
+        let signed = signature::sign(SECRETS[0], body.as_bytes(), unix_s());
+        assert_eq!(deliver(&arena, "stripe", &body, &signed).await.status, 200);
+    }
+    let applied =
+        "select count(*) from payment_inbox where event_id in ('evt_other', 'evt_own') and applied_ms is not null";
+    eventually!(BY_ASKING, "both are applied", arena.count(applied).await == 2);
+    let taken_in = "select coalesce(sum(amount_minor), 0)::bigint from refunds where origin = 'provider'";
+    assert_eq!(arena.count(taken_in).await, 100, "the page's own alone");
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn charges_captures_cancellations_and_refunds_are_told_as_they_are() {
     let stripe = Stripe::start().await;
     let arena = stripe.sale(Setup::default()).await;

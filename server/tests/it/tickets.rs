@@ -36,7 +36,7 @@ async fn await_told(arena: &Arena, ticket: TicketId, state: Option<&str>) {
 }
 
 /// What the newest offer's link carries.
-async fn newest_token(arena: &Arena) -> String {
+pub(crate) async fn newest_token(arena: &Arena) -> String {
     let body: String = sqlx::query_scalar(
         "select payload ->> 'body' from outbox where dedupe like 'transfer:%' order by id desc limit 1",
     )

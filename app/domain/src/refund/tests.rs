@@ -46,7 +46,10 @@ fn states_and_causes_are_read_back() {
     for cause in Cause::ALL {
         assert_eq!(Cause::parse(cause.as_str()), Some(*cause));
     }
-    assert_eq!((RefundStatus::parse("done"), Cause::parse("")), (None, None));
+    for origin in RefundOrigin::ALL {
+        assert_eq!(RefundOrigin::parse(origin.as_str()), Some(*origin));
+    }
+    assert_eq!((RefundStatus::parse("done"), Cause::parse(""), RefundOrigin::parse("theirs")), (None, None, None));
 }
 
 #[test]

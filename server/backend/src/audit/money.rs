@@ -36,7 +36,8 @@ pub(super) const CHECKS: &[SqlCheck] = &[
                 where 'capture:' || a.id = l.source and a.status in ('captured', 'refunded'))
             -- Money that fitted no attempt is booked when it goes back.
             and not exists (select 1 from payment_quarantine q
-                where q.refund_id is not null and 'capture:' || (q.evidence ->> 'attempt') = l.source)",
+                where (q.refund_id is not null or q.failures > 0)
+                    and 'capture:' || (q.evidence ->> 'attempt') = l.source)",
     ),
     of_system(
         "I3",
@@ -45,7 +46,7 @@ pub(super) const CHECKS: &[SqlCheck] = &[
          left join (select attempt_id, sum(amount_minor) as minor from refunds
             where status in ('requested', 'approved', 'submitted', 'succeeded')
                 -- What its own staff gave back went whatever was under way here, which the provider then refuses.
-                and note <> 'made at the provider'
+                and origin <> 'provider'
             group by attempt_id) r
             on r.attempt_id = a.id
          left join (select attempt_id, sum(amount_minor) as minor from disputes

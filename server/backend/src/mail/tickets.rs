@@ -120,6 +120,52 @@ pub(crate) fn ticket_received(to: &str, (event, evening): (&str, &str), seat: &s
     compose(to, subject, lang, &blocks)
 }
 
+/// The mail that says that a ticket which somebody else had bought opens no door for now. Why is the buyer's alone.
+pub(crate) fn ticket_frozen(to: &str, event: &str, seat: &str, lang: &str) -> Mail {
+    let lines = Block::Lines(vec![seat.to_owned()]);
+    let (subject, blocks) = if lang == "zh" {
+        (
+            format!("门票暂停使用：{event}"),
+            [
+                text("转让给您的门票暂时不能入场，因为购买它的订单有问题尚未解决："),
+                lines,
+                text("您无需做任何事。有结果后我们会再发邮件通知您。如有疑问，请联系转让人。"),
+            ],
+        )
+    } else {
+        (
+            format!("Your ticket is on hold: {event}"),
+            [
+                text(
+                    "The ticket that was given to you opens no door for now: a question about the order that it was \
+                     bought with is not settled yet.",
+                ),
+                lines,
+                text(
+                    "There is nothing to do for you. A mail follows when it is settled. If you have questions, ask who \
+                     gave it to you.",
+                ),
+            ],
+        )
+    };
+    compose(to, subject, lang, &blocks)
+}
+
+/// The mail that says that a ticket which somebody else had bought opens the door again.
+pub(crate) fn ticket_restored(to: &str, event: &str, seat: &str, lang: &str) -> Mail {
+    let lines = Block::Lines(vec![seat.to_owned()]);
+    let (subject, words) = if lang == "zh" {
+        (format!("门票恢复有效：{event}"), "订单的问题已经解决，转让给您的门票重新有效，二维码不变：")
+    } else {
+        (
+            format!("Your ticket is valid again: {event}"),
+            "The question about its order is settled: the ticket that was given to you is valid again, with the same \
+             code.",
+        )
+    };
+    compose(to, subject, lang, &[text(words), lines])
+}
+
 /// The mail that says that a ticket which somebody else had bought ended with its order.
 pub(crate) fn ticket_ended(to: &str, event: &str, seat: &str, lang: &str) -> Mail {
     let lines = Block::Lines(vec![seat.to_owned()]);
@@ -161,6 +207,8 @@ mod tests {
             transfer_ended(TO, "ben@example.org", "Evening", SEAT, OfferEnd::Expired, lang),
             ticket_received(TO, event, SEAT, URL, lang),
             ticket_ended(TO, "Evening", SEAT, lang),
+            ticket_frozen(TO, "Evening", SEAT, lang),
+            ticket_restored(TO, "Evening", SEAT, lang),
         ]
     }
 

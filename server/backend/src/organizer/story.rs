@@ -6,7 +6,7 @@ use crate::catalog::zoned;
 use crate::error::{Result, not_found};
 use crate::pay::charges_of;
 use crate::postgres::story as rows;
-use crate::postgres::{audit_log, detached, disputes, orders};
+use crate::postgres::{audit_log, detached, disputes, one_snapshot, orders};
 use crate::refunds::order_item;
 use domain::account::Session;
 use domain::money::summary::Summary;
@@ -40,7 +40,7 @@ impl Backend {
         let this = Arc::clone(self);
         detached(async move {
             let mut tx = this.pg.begin().await?;
-            rows::one_snapshot(&mut tx).await?;
+            one_snapshot(&mut tx).await?;
             let story = tell(&mut tx, member.organization, id).await?;
             tx.commit().await?;
             Ok(story)

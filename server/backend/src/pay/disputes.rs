@@ -170,6 +170,7 @@ impl Backend {
     }
 
     /// Freezes, restores or revokes the tickets of an order, and tells its fan, where something changes for them.
+    /// Whoever holds one that the fan gave away is told with the change itself, of the ticket alone.
     async fn hold_tickets(
         &self,
         db: &mut PgConnection,

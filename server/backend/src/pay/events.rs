@@ -115,14 +115,17 @@ impl Backend {
         }
     }
 
-    /// A refund that no row names: ours, whose answer we have not noted yet, or made by others. Of payments that
-    /// are not ours nothing is known.
+    /// A refund that no refund here names: of money that was set aside, ours whose answer we have not noted yet, or
+    /// made by others. Of payments that are not ours nothing is known.
     async fn unknown_refund(self: &Arc<Self>, provider: &dyn PaymentProvider, id: &str) -> Result<()> {
         let told = match provider.get_refund(id).await {
             Ok(told) => told,
             Err(error) if error.is_final() => return Ok(()),
             Err(error) => return Err(error.into()),
         };
+        if self.set_aside_refund_told(provider.name(), &told).await? {
+            return Ok(());
+        }
         let Some(attempt) = told.reference.as_deref().and_then(|reference| reference.parse::<AttemptId>().ok()) else {
             return Ok(());
         };

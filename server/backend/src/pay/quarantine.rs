@@ -4,6 +4,9 @@
 //! because nobody looked. The payment is read again first: what fits by now is booked as any other, and where no
 //! money was taken there is none to return. From the row's claim on, which is committed before the provider is
 //! called, nobody can settle it another way; the provider's key makes the refund be made once.
+//!
+//! A refund that succeeded may fail later, of which the provider's event is the only sign at once: then the money
+//! waits again, with the reason, and goes back by another refund unless people settle it.
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
@@ -32,6 +35,10 @@ const AGAIN_MS: i64 = 2_000;
 const DOUBLINGS_MAX: i32 = 10;
 /// What is said where the books could not be told, since nobody knows whose money it was.
 const NOT_BOOKED: &str = "not booked: it belongs to no attempt of ours";
+/// What is said where the provider gives no reason.
+const NO_REASON: &str = "the provider says that the refund failed";
+/// What is said of money that had gone.
+const CAME_BACK: &str = "the refund went out and came back";
 
 impl Backend {
     /// Money that was set aside and waits no more for people.
@@ -148,11 +155,36 @@ impl Backend {
                 Err(error) => return Err(error),
             },
         };
-        quarantine::submitted(&self.pg, row.id, begun.refund, &refund.id).await?;
-        match refund.succeeded {
+        self.return_told(row, begun, &refund).await
+    }
+
+    /// Applies what the provider says of a refund, whatever was known of it. Idempotent, and in any order.
+    async fn return_told(&self, row: &DueRow, begun: &Return, told: &ProviderRefund) -> Result<()> {
+        quarantine::submitted(&self.pg, row.id, begun.refund, &told.id).await?;
+        match told.succeeded {
             None => Ok(()),
             Some(true) => self.return_succeeded(row, begun).await,
-            Some(false) => self.return_failed(row, begun, "the provider says that the refund failed").await,
+            Some(false) => self.return_failed(row, begun, told.failure.as_deref().unwrap_or(NO_REASON)).await,
+        }
+    }
+
+    /// Applies what the provider says of a refund of money that was set aside; `false` where it is none of those.
+    /// It may have ended here as done, or not be noted yet.
+    ///
+    /// # Errors
+    /// Outages.
+    pub(crate) async fn set_aside_refund_told(&self, provider: &str, told: &ProviderRefund) -> Result<bool> {
+        let named = told.key.as_deref();
+        let found = quarantine::of_refund(&self.pg, provider, &told.id, named.and_then(number_in)).await?;
+        let current = found.as_ref().and_then(|row| Some((row, row.returning.as_ref()?)));
+        match current {
+            // One that is not noted yet carries the key that is in use; another key is that of a refund before it.
+            Some((row, begun)) if begun.reference.is_some() || named == Some(key(row).as_str()) => {
+                self.return_told(row, begun, told).await?;
+                Ok(true)
+            }
+            // One that has failed stays so.
+            _ => Ok(quarantine::has_failed(&self.pg, provider, &told.id).await?),
         }
     }
 
@@ -187,20 +219,38 @@ impl Backend {
         Ok(())
     }
 
-    /// Frees what was reserved: another refund follows, under another key, unless people settle it before.
+    /// The money is with us: what was reserved is free, or what went is back. Another refund follows, under another
+    /// key, unless people settle it before.
     async fn return_failed(&self, row: &DueRow, begun: &Return, why: &str) -> Result<()> {
         let (now, attempt) = (self.now(), self.attempt_of(row).await?);
+        let next = again(now, row.failures);
         let mut tx = self.pg.begin().await?;
-        if !quarantine::failed(&mut *tx, row.id, begun.refund, why, again(now, row.failures)).await? {
+        quarantine::keep_failed(&mut *tx, row.id, begun.refund, now).await?;
+        let had_gone = !quarantine::failed(&mut *tx, row.id, begun.refund, why, next).await?;
+        if had_gone
+            && !quarantine::came_back(&mut *tx, row.id, begun.refund, &format!("{CAME_BACK}: {why}"), next).await?
+        {
+            // It was told before.
             return Ok(());
         }
         if let Some(attempt) = attempt {
-            let (refund, order, origin) = (begun.refund, attempt.order, Origin::Late(begun.amount.minor));
-            let event = Event::RefundFailed { refund, order, currency: begun.amount.currency, origin };
+            let (refund, order, currency) = (begun.refund, attempt.order, begun.amount.currency);
+            let origin = Origin::Late(begun.amount.minor);
+            let event = if had_gone {
+                Event::RefundReturned { refund, order, currency, origin }
+            } else {
+                Event::RefundFailed { refund, order, currency, origin }
+            };
             ledger::post(&mut tx, &event, now).await?;
         }
         tx.commit().await?;
-        tracing::error!(quarantine = row.id, payment = row.payment, why, "money that was set aside could not go back");
+        tracing::error!(
+            quarantine = row.id,
+            payment = row.payment,
+            had_gone,
+            why,
+            "money that was set aside is still with us"
+        );
         Ok(())
     }
 
@@ -235,6 +285,11 @@ fn key(row: &DueRow) -> String {
     }
 }
 
+/// The row that a [`key`] names.
+fn number_in(key: &str) -> Option<i64> {
+    key.strip_prefix("quarantine:")?.split(':').next()?.parse().ok()
+}
+
 /// When the next refund follows, after so many that failed before this one.
 fn again(now: Millis, failures: i32) -> Millis {
     now.plus(AGAIN_MS << failures.clamp(0, DOUBLINGS_MAX))
@@ -259,6 +314,8 @@ mod tests {
     #[test]
     fn a_key_is_used_until_its_refund_failed() {
         assert_eq!((key(&row(0)), key(&row(1))), ("quarantine:7".to_owned(), "quarantine:7:1".to_owned()));
+        assert_eq!((number_in(&key(&row(0))), number_in(&key(&row(1)))), (Some(7), Some(7)));
+        assert_eq!((number_in("refund:7"), number_in("quarantine:x")), (None, None));
     }
 
     #[test]

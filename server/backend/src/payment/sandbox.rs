@@ -45,6 +45,8 @@ struct Refund {
     amount: i64,
     currency: Currency,
     #[serde(default)]
+    payment: Option<String>,
+    #[serde(default)]
     payment_reference: Option<String>,
     #[serde(default)]
     reference: Option<String>,
@@ -105,6 +107,7 @@ impl TryFrom<Payment> for ProviderPayment {
             _ => None,
         });
         Ok(Self {
+            paid_as: Some(payment.id.clone()),
             id: payment.id,
             state,
             amount_minor: payment.amount,
@@ -192,6 +195,7 @@ fn refund(refund: Refund) -> ProviderRefund {
         id: refund.id,
         succeeded,
         amount: Some(Money::new(refund.amount, refund.currency)),
+        payment: told(refund.payment),
         reference: told(refund.payment_reference),
         key: told(refund.reference),
         failure: told(refund.failure_reason),

@@ -66,24 +66,31 @@ pub(crate) async fn lock(db: impl PgExecutor<'_>, id: AttemptId) -> sqlx::Result
         .transpose()
 }
 
-/// The attempt that an order was sold with, locked as by [`lock`]. Captures without a right to seats are told by
-/// their refund, and, since there is an account for them, by their posting, which another one follows where the
-/// money took its seats after all.
+/// A query of the attempt that an order was sold with. Captures without a right to seats are told by their refund,
+/// and, since there is an account for them, by their posting, which another one follows where the money took its
+/// seats after all.
+macro_rules! of_sale {
+    ($rest:literal) => {
+        concat!(
+            "select a.* from attempts a where a.order_id = $1 and a.status in ('captured', 'refunded')
+                and not exists (select 1 from refunds r where r.attempt_id = a.id and r.cause = 'late_money')
+                and (not exists (select 1 from ledger_entries l
+                        where l.source = 'capture:' || a.id and l.account = 'order_receivable')
+                    or exists (select 1 from ledger_entries l where l.source = 'reclaim:' || a.id))
+             order by a.number limit 1",
+            $rest
+        )
+    };
+}
+
+/// The attempt that an order was sold with, as it is.
+pub(crate) async fn sale(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::Result<Option<AttemptRow>> {
+    sqlx::query(of_sale!("")).bind(order.0).fetch_optional(db).await?.as_ref().map(attempt).transpose()
+}
+
+/// [`sale`], locked as by [`lock`].
 pub(crate) async fn lock_sale(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::Result<Option<AttemptRow>> {
-    sqlx::query(
-        "select a.* from attempts a where a.order_id = $1 and a.status in ('captured', 'refunded')
-            and not exists (select 1 from refunds r where r.attempt_id = a.id and r.cause = 'late_money')
-            and (not exists (select 1 from ledger_entries l
-                    where l.source = 'capture:' || a.id and l.account = 'order_receivable')
-                or exists (select 1 from ledger_entries l where l.source = 'reclaim:' || a.id))
-         order by a.number limit 1 for update of a",
-    )
-    .bind(order.0)
-    .fetch_optional(db)
-    .await?
-    .as_ref()
-    .map(attempt)
-    .transpose()
+    sqlx::query(of_sale!(" for update of a")).bind(order.0).fetch_optional(db).await?.as_ref().map(attempt).transpose()
 }
 
 /// The attempts of an order, newest first.

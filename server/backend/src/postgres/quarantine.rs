@@ -175,13 +175,110 @@ pub(crate) async fn failed(
     Ok(done.rows_affected() == 1)
 }
 
-/// Whether a refund at the provider is one of money that was set aside.
-pub(crate) async fn is_refund(db: impl PgExecutor<'_>, provider: &str, reference: &str) -> sqlx::Result<bool> {
-    sqlx::query_scalar("select exists (select 1 from payment_quarantine where provider = $1 and refund_ref = $2)")
-        .bind(provider)
-        .bind(reference)
-        .fetch_one(db)
-        .await
+/// The money that a provider's refund gives back, or gave back, from what was set aside: by the refund's id there,
+/// or, where that is not noted yet, by the number of the row.
+pub(crate) async fn of_refund(
+    db: impl PgExecutor<'_>,
+    provider: &str,
+    reference: &str,
+    number: Option<i64>,
+) -> sqlx::Result<Option<DueRow>> {
+    sqlx::query(AssertSqlSafe(format!(
+        "select q.*, {ATTEMPT} as attempt_id from payment_quarantine q
+         where q.provider = $1 and q.refund_id is not null
+            and (q.refund_ref = $2 or (q.refund_ref is null and q.id = $3))
+         order by q.refund_ref nulls last limit 1"
+    )))
+    .bind(provider)
+    .bind(reference)
+    .bind(number)
+    .fetch_optional(db)
+    .await?
+    .as_ref()
+    .map(due)
+    .transpose()
+}
+
+/// Keeps a refund that failed, as the daily match knows it; nothing where the provider never had it.
+pub(crate) async fn keep_failed(db: impl PgExecutor<'_>, id: i64, refund: RefundId, now: Millis) -> sqlx::Result<()> {
+    sqlx::query(
+        "insert into quarantine_refunds_failed
+            (refund_id, quarantine_id, provider, provider_ref, amount_minor, currency, failed_ms)
+         select refund_id, id, provider, refund_ref, amount_minor, currency, $3 from payment_quarantine
+         where id = $1 and refund_id = $2 and refund_ref is not null
+         on conflict do nothing",
+    )
+    .bind(id)
+    .bind(refund.0)
+    .bind(now.0)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Whether a provider's refund is one of money that was set aside which failed.
+pub(crate) async fn has_failed(db: impl PgExecutor<'_>, provider: &str, reference: &str) -> sqlx::Result<bool> {
+    sqlx::query_scalar(
+        "select exists (select 1 from quarantine_refunds_failed where provider = $1 and provider_ref = $2)",
+    )
+    .bind(provider)
+    .bind(reference)
+    .fetch_one(db)
+    .await
+}
+
+/// Takes a refund back that had succeeded: the money is with us and waits again, with all the reasons for which its
+/// payment was set aside. Another refund follows at `next`, unless people settle it before. `false` when it is not
+/// the one by which the money went.
+pub(crate) async fn came_back(
+    db: impl PgExecutor<'_>,
+    id: i64,
+    refund: RefundId,
+    error: &str,
+    next: Millis,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query(
+        "with back as (
+            update payment_quarantine set resolved_ms = null, resolution = null, note = null, returning_ms = null,
+                refund_id = null, refund_ref = null, failures = failures + 1, error = $3, next_try_ms = $4
+            where id = $1 and refund_id = $2 and resolution = 'returned'
+            returning provider, provider_ref, kind),
+         beside as (
+            update payment_quarantine b set resolved_ms = null, resolution = null, note = null, error = $3 from back w
+            where b.provider = w.provider and b.provider_ref = w.provider_ref and b.kind = w.kind and b.id <> $1
+                and b.resolution = 'returned')
+         select 1 from back",
+    )
+    .bind(id)
+    .bind(refund.0)
+    .bind(storable(error))
+    .bind(next.0)
+    .fetch_optional(db)
+    .await?;
+    Ok(done.is_some())
+}
+
+/// Keeps beside what was set aside of a payment that some of its money was given back at the provider, and how that
+/// stands; `false` where nothing of it was set aside.
+pub(crate) async fn note_refund(
+    db: impl PgExecutor<'_>,
+    provider: &str,
+    payment: &str,
+    refund: &str,
+    words: &str,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query(
+        "update payment_quarantine set evidence = jsonb_set(evidence, '{refunds}',
+            coalesce(evidence -> 'refunds', '{}'::jsonb) || jsonb_build_object($3::text, $4::text))
+         where provider = $1 and provider_ref = $2",
+    )
+    .bind(provider)
+    .bind(payment)
+    .bind(refund)
+    .bind(words)
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() > 0)
 }
 
 /// Notes why the last try did not end it.

@@ -9,7 +9,7 @@ use super::outbox::storable;
 use domain::ledger::{Origin, Shares};
 use domain::money::fees::{Amounts, LineKind};
 use domain::refund::policy::Part;
-use domain::refund::{Cause, RefundStatus, Transition};
+use domain::refund::{Cause, RefundOrigin, RefundStatus, Transition};
 use domain::{AccountId, AttemptId, Millis, Money, OrderId, RefundId, SeatNo};
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
@@ -25,6 +25,8 @@ pub(crate) struct RefundRow {
     pub(crate) amount: Money,
     pub(crate) status: RefundStatus,
     pub(crate) cause: Cause,
+    /// Who made it: what the provider's people gave back nobody here asked for.
+    pub(crate) origin: RefundOrigin,
     pub(crate) note: String,
     /// The fan's account, or a member's; none for a rule.
     pub(crate) asked_by: Option<AccountId>,
@@ -48,7 +50,7 @@ pub(crate) struct RefundRow {
 
 impl RefundRow {
     /// From where its money is booked.
-    pub(crate) fn origin(&self) -> Origin {
+    pub(crate) fn booked_from(&self) -> Origin {
         if self.late {
             Origin::Late(self.amount.minor)
         } else {
@@ -89,6 +91,7 @@ pub(crate) fn numbers(seats: &[SeatNo]) -> Vec<i32> {
 /// Reads a row of a query that `select!` begins.
 pub(crate) fn refund(row: &PgRow) -> sqlx::Result<RefundRow> {
     let (status, cause): (String, String) = (row.try_get("status")?, row.try_get("cause")?);
+    let origin: String = row.try_get("origin")?;
     let seats: Vec<i32> = row.try_get("seats")?;
     Ok(RefundRow {
         id: RefundId(row.try_get("id")?),
@@ -97,6 +100,7 @@ pub(crate) fn refund(row: &PgRow) -> sqlx::Result<RefundRow> {
         amount: Money::new(row.try_get("amount_minor")?, currency(row, "currency")?),
         status: RefundStatus::parse(&status).ok_or_else(|| bad("status", &status))?,
         cause: Cause::parse(&cause).ok_or_else(|| bad("cause", &cause))?,
+        origin: RefundOrigin::parse(&origin).ok_or_else(|| bad("origin", &origin))?,
         note: row.try_get("note")?,
         asked_by: row.try_get::<Option<Uuid>, _>("asked_by")?.map(AccountId),
         parts: row.try_get::<Json<Vec<Part>>, _>("parts")?.0,
@@ -173,6 +177,7 @@ pub(crate) struct RefundInsert<'a> {
     pub(crate) attempt: AttemptId,
     pub(crate) amount: Money,
     pub(crate) cause: Cause,
+    pub(crate) origin: RefundOrigin,
     pub(crate) note: &'a str,
     pub(crate) asked_by: Option<AccountId>,
     pub(crate) parts: &'a [Part],
@@ -185,8 +190,8 @@ pub(crate) struct RefundInsert<'a> {
 pub(crate) async fn insert(db: impl PgExecutor<'_>, new: &RefundInsert<'_>) -> sqlx::Result<()> {
     sqlx::query(
         "insert into refunds (id, attempt_id, order_id, amount_minor, currency, reason, status, cause, note, asked_by,
-            parts, seats, books, late, created_ms, next_try_ms)
-         values ($1, $2, $3, $4, $5, $6, 'requested', $7, $8, $9, $10, $11, 2, $12, $13, $14)",
+            parts, seats, books, late, created_ms, next_try_ms, origin)
+         values ($1, $2, $3, $4, $5, $6, 'requested', $7, $8, $9, $10, $11, 2, $12, $13, $14, $15)",
     )
     .bind(new.id.0)
     .bind(new.attempt.0)
@@ -202,6 +207,7 @@ pub(crate) async fn insert(db: impl PgExecutor<'_>, new: &RefundInsert<'_>) -> s
     .bind(new.late)
     .bind(new.created.0)
     .bind(i64::MAX)
+    .bind(new.origin.as_str())
     .execute(db)
     .await?;
     Ok(())

@@ -261,7 +261,13 @@ async fn refunds(
             case when q.resolution = 'returned' then 'succeeded' else 'submitted' end, coalesce(q.resolved_ms, q.created_ms)
          from payment_quarantine q
          where q.provider = $1 and q.refund_ref = any($3) and q.refund_id is not null and q.amount_minor is not null
-            and not exists (select 1 from refunds r where r.provider_ref = q.refund_ref and r.attempt_id = any($2))",
+            and not exists (select 1 from refunds r where r.provider_ref = q.refund_ref and r.attempt_id = any($2))
+         union all
+         -- What went and came back: its row has another refund next.
+         select f.refund_id, coalesce((q.evidence ->> 'attempt')::uuid, f.refund_id), f.provider_ref, f.amount_minor,
+            f.currency, 'failed', f.failed_ms
+         from quarantine_refunds_failed f join payment_quarantine q on q.id = f.quarantine_id
+         where f.provider = $1 and f.provider_ref = any($3)",
     )
     .bind(provider)
     .bind(attempts)

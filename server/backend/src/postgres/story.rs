@@ -7,7 +7,7 @@ use domain::order::{AttemptStatus, OrderStatus};
 use domain::{AttemptId, Currency, Millis, OrderId, OrganizationId, PerformanceId, RefundId, SeatNo, TicketId};
 use serde_json::Value;
 use sqlx::postgres::PgRow;
-use sqlx::{PgConnection, PgExecutor, Row as _};
+use sqlx::{PgExecutor, Row as _};
 
 fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
     sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
@@ -15,12 +15,6 @@ fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
 
 fn instant(row: &PgRow, column: &str) -> sqlx::Result<Option<Millis>> {
     Ok(row.try_get::<Option<i64>, _>(column)?.map(Millis))
-}
-
-/// Makes a transaction see one moment, and change nothing.
-pub(crate) async fn one_snapshot(db: &mut PgConnection) -> sqlx::Result<()> {
-    sqlx::query("set transaction isolation level repeatable read, read only").execute(db).await?;
-    Ok(())
 }
 
 /// The order itself.

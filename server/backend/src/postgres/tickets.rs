@@ -380,14 +380,23 @@ async fn revoke(
     .fetch_all(&mut *db)
     .await?;
     transfers::end_of(&mut *db, &revoked, now).await?;
-    tell_holders(db, &revoked, now).await?;
+    tell_holders(db, &revoked, Told::Ended, now).await?;
     Ok(revoked.len() as u64)
 }
 
-/// Mails those who held a ticket that somebody else's order gave and took.
-async fn tell_holders(db: &mut PgConnection, tickets: &[Uuid], now: Millis) -> sqlx::Result<()> {
+/// What becomes of a ticket by its order, as who holds it without having bought it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Frozen,
+    Restored,
+    Ended,
+}
+
+/// Mails those who hold a ticket of somebody else's order. What happened to the order's payment is its buyer's.
+async fn tell_holders(db: &mut PgConnection, tickets: &[Uuid], told: Told, now: Millis) -> sqlx::Result<()> {
     let held = sqlx::query(
-        "select t.id, a.email, a.lang, e.artist || ' – ' || e.title as event, s.section, s.row_label, s.seat_label
+        "select t.id, t.changes, a.email, a.lang, e.artist || ' – ' || e.title as event,
+            s.section, s.row_label, s.seat_label
          from tickets t join orders o on o.id = t.order_id join accounts a on a.id = t.holder_account
          join performances p on p.id = t.performance_id join events e on e.id = p.event_id
          join plan_seats s on s.plan_id = p.plan_id and s.seat_no = t.seat_no
@@ -397,30 +406,40 @@ async fn tell_holders(db: &mut PgConnection, tickets: &[Uuid], now: Millis) -> s
     .fetch_all(&mut *db)
     .await?;
     for row in &held {
-        let (id, lang): (Uuid, String) = (row.try_get("id")?, row.try_get("lang")?);
+        let (id, changes, lang): (Uuid, i32, String) =
+            (row.try_get("id")?, row.try_get("changes")?, row.try_get("lang")?);
         let (section, line, label): (String, String, String) =
             (row.try_get("section")?, row.try_get("row_label")?, row.try_get("seat_label")?);
         let seat = ticket_words(&SeatLabel { section: &section, row: &line, seat: &label }, &lang);
         let (to, event): (String, String) = (row.try_get("email")?, row.try_get("event")?);
-        let mail = mail::ticket_ended(&to, &event, &seat, &lang);
-        mail::enqueue_row(&mut *db, &format!("ticket-ended:{id}"), &mail, now).await?;
+        // A ticket ends once; it may be frozen again.
+        let (key, mail) = match told {
+            Told::Frozen => (format!("ticket-frozen:{id}:{changes}"), mail::ticket_frozen(&to, &event, &seat, &lang)),
+            Told::Restored => {
+                (format!("ticket-restored:{id}:{changes}"), mail::ticket_restored(&to, &event, &seat, &lang))
+            }
+            Told::Ended => (format!("ticket-ended:{id}"), mail::ticket_ended(&to, &event, &seat, &lang)),
+        };
+        mail::enqueue_row(&mut *db, &key, &mail, now).await?;
     }
     Ok(())
 }
 
 /// Freezes the valid tickets of an order while its payment is disputed, or lets them go; answers how many changed.
+/// Whoever holds one without having bought it is told by mail.
 pub(crate) async fn set_frozen(db: &mut PgConnection, order: OrderId, frozen: bool, now: Millis) -> sqlx::Result<u64> {
     lock_order(&mut *db, order).await?;
-    let done = sqlx::query(
+    let changed: Vec<Uuid> = sqlx::query_scalar(
         "update tickets set frozen_ms = case when $2 then $3::bigint end, changes = changes + 1
-         where order_id = $1 and revoked_ms is null and (frozen_ms is null) = $2",
+         where order_id = $1 and revoked_ms is null and (frozen_ms is null) = $2 returning id",
     )
     .bind(order.0)
     .bind(frozen)
     .bind(now.0)
-    .execute(db)
+    .fetch_all(&mut *db)
     .await?;
-    Ok(done.rows_affected())
+    tell_holders(db, &changed, if frozen { Told::Frozen } else { Told::Restored }, now).await?;
+    Ok(changed.len() as u64)
 }
 
 /// How long before the start of a performance names are fixed, in milliseconds; none: until the start.

@@ -9,7 +9,7 @@ use domain::ledger::Event;
 use domain::money::fees::Line;
 use domain::order::AttemptStatus;
 use domain::refund::policy::{OrderLine, Part, RefundableOrder};
-use domain::refund::{Approval, Cause, RefundBalance, RefundEvent, RefundStatus, transition};
+use domain::refund::{Approval, Cause, RefundBalance, RefundEvent, RefundOrigin, RefundStatus, transition};
 use domain::{AccountId, AttemptId, Code, Millis, Money, OrderId, RefundId, SeatNo};
 use sqlx::PgConnection;
 
@@ -38,16 +38,23 @@ pub(crate) async fn lines(db: &mut PgConnection, order: OrderId) -> Result<Vec<L
     Ok(billed::of_orders(db, &[order.0]).await?.remove(&order).unwrap_or_default())
 }
 
-/// The money of an attempt: what went back, is to go back, and is disputed. The attempt is locked.
+/// The money of an attempt: what went back, is to go back, and is disputed. It locks nothing. Whoever takes of the
+/// money has locked the attempt before; whoever looks has one snapshot.
 pub(crate) async fn balance(db: &mut PgConnection, attempt: &AttemptRow) -> Result<RefundBalance> {
-    let disputed = disputes::disputed_minor(&mut *db, attempt.id).await?;
     let refunds = rows::of_attempt(&mut *db, attempt.id).await?;
+    balance_with(db, attempt, &refunds).await
+}
+
+/// [`balance`] with the attempt's refunds, where they were read before.
+async fn balance_with(db: &mut PgConnection, attempt: &AttemptRow, refunds: &[RefundRow]) -> Result<RefundBalance> {
+    let disputed = disputes::disputed_minor(&mut *db, attempt.id).await?;
     RefundBalance::of(attempt.amount_minor, disputed, refunds.iter().map(|row| (row.status, row.amount.minor)))
         .ok_or_else(|| Error::Broken(format!("the refunds of attempt {} are too large", attempt.id)))
 }
 
-/// An order with its lines, what of each went back, and the balance of its captured payment; rows are locked
-/// until the transaction ends. None where the order has no captured payment of its own.
+/// An order with its lines, what of each went back, and the balance of its captured payment, for who takes of the
+/// money: attempt and order are locked until the transaction ends. None where the order has no captured payment
+/// of its own.
 ///
 /// # Errors
 /// Outages.
@@ -56,8 +63,26 @@ pub(crate) async fn refundable(db: &mut PgConnection, order: OrderId) -> Result<
     if orders::lock(&mut *db, order).await?.is_none() {
         return Ok(None);
     }
-    let balance = balance(db, &attempt).await?;
+    Ok(Some((put_together(db, order, &attempt).await?, attempt)))
+}
+
+/// [`refundable`] for who only looks: it waits for nobody and nobody waits for it. The transaction is one snapshot,
+/// and nothing is decided by the answer.
+///
+/// # Errors
+/// Outages.
+pub(super) async fn refundable_seen(
+    db: &mut PgConnection,
+    order: OrderId,
+) -> Result<Option<(RefundableOrder, AttemptRow)>> {
+    let Some(attempt) = attempts::sale(&mut *db, order).await? else { return Ok(None) };
+    Ok(Some((put_together(db, order, &attempt).await?, attempt)))
+}
+
+/// Puts together what of an order can go back, from rows as this transaction sees them.
+async fn put_together(db: &mut PgConnection, order: OrderId, attempt: &AttemptRow) -> Result<RefundableOrder> {
     let refunds = rows::of_attempt(&mut *db, attempt.id).await?;
+    let balance = balance_with(db, attempt, &refunds).await?;
     let back = returns::of_order(&mut *db, order).await?;
     // What failed or was rejected is with us; what waits is as good as gone.
     let live: Vec<&RefundRow> =
@@ -72,7 +97,7 @@ pub(crate) async fn refundable(db: &mut PgConnection, order: OrderId) -> Result<
         OrderLine { line, returned_minor, given_back }
     };
     let lines = lines(db, order).await?.into_iter().map(with_line).collect();
-    Ok(Some((RefundableOrder { order, currency: attempt.currency, lines, balance }, attempt)))
+    Ok(RefundableOrder { order, currency: attempt.currency, lines, balance })
 }
 
 /// Whether the lines of an order still have what these parts of them come to.
@@ -101,11 +126,16 @@ impl Backend {
             return refuse(Code::WrongState, "no money of this payment was captured");
         }
         balance(db, &attempt).await?.reserve(new.amount.minor)?;
-        self.write_refund(db, new).await
+        self.write_refund(db, new, RefundOrigin::Ours).await
     }
 
     /// [`Self::reserve_refund`] for money of which it is known already that it went: whatever is left.
-    pub(super) async fn write_refund(&self, db: &mut PgConnection, new: &NewRefund<'_>) -> Result<RefundId> {
+    pub(super) async fn write_refund(
+        &self,
+        db: &mut PgConnection,
+        new: &NewRefund<'_>,
+        made: RefundOrigin,
+    ) -> Result<RefundId> {
         let (id, now) = (RefundId(uuid::Uuid::now_v7()), self.now());
         let insert = RefundInsert {
             id,
@@ -113,6 +143,7 @@ impl Backend {
             attempt: new.attempt,
             amount: new.amount,
             cause: new.cause,
+            origin: made,
             note: new.note,
             asked_by: new.asked_by,
             parts: new.parts,
@@ -124,7 +155,7 @@ impl Backend {
         let Some(row) = rows::one(&mut *db, id).await? else {
             return Err(Error::Broken(format!("refund {id} was written and is not there")));
         };
-        let (currency, origin) = (row.amount.currency, row.origin());
+        let (currency, origin) = (row.amount.currency, row.booked_from());
         let event = Event::RefundReserved { refund: id, order: row.order, currency, origin };
         ledger::post(db, &event, now).await?;
         if new.approval == Approval::Automatic {

@@ -1,6 +1,6 @@
 //! What fans give back of their own orders.
 
-use super::asking::{NewRefund, refundable};
+use super::asking::{NewRefund, refundable, refundable_seen};
 use super::views::{SeatNames, order_item, refund_view};
 use crate::backend::Backend;
 use crate::catalog::{Sale, zoned};
@@ -8,7 +8,7 @@ use crate::error::{Error, Result, not_found, refuse};
 use crate::mail;
 use crate::postgres::orders::{self, OrderRow};
 use crate::postgres::terms::{self, PolicyRow};
-use crate::postgres::{detached, refunds as rows};
+use crate::postgres::{attempts::AttemptRow, detached, one_snapshot, refunds as rows};
 use domain::account::Session;
 use domain::refund::policy::{Quote, RefundPolicy, RefundableOrder, Scope, Terms, quote};
 use domain::refund::view::{RefundOffer, RefundQuote, RefundView, Refused, ReturnableSeat};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub(super) struct Asked {
     pub(super) sale: Arc<Sale>,
     pub(super) terms: PolicyRow,
-    pub(super) found: Option<(RefundableOrder, crate::postgres::attempts::AttemptRow)>,
+    pub(super) found: Option<(RefundableOrder, AttemptRow)>,
     pub(super) now: Millis,
 }
 
@@ -93,10 +93,27 @@ impl Backend {
         }
     }
 
-    /// Reads all that is asked about, with the rows locked. The sale was read before: who holds locks waits for no
-    /// other connection.
+    /// Reads all that is asked about by who takes of the money, with the rows locked. The sale was read before: who
+    /// holds locks waits for no other connection.
     pub(super) async fn asked(&self, db: &mut PgConnection, row: &OrderRow, sale: Arc<Sale>) -> Result<Asked> {
         let found = refundable(&mut *db, row.id).await?;
+        self.with_terms(db, row, sale, found).await
+    }
+
+    /// [`Self::asked`] for a page, at the beginning of a transaction: it sees one moment and locks nothing.
+    async fn looked_at(&self, db: &mut PgConnection, row: &OrderRow, sale: Arc<Sale>) -> Result<Asked> {
+        one_snapshot(&mut *db).await?;
+        let found = refundable_seen(&mut *db, row.id).await?;
+        self.with_terms(db, row, sale, found).await
+    }
+
+    async fn with_terms(
+        &self,
+        db: &mut PgConnection,
+        row: &OrderRow,
+        sale: Arc<Sale>,
+        found: Option<(RefundableOrder, AttemptRow)>,
+    ) -> Result<Asked> {
         let terms = terms::policy(&mut *db, row.performance).await?;
         Ok(Asked { sale, terms, found, now: self.now() })
     }
@@ -105,7 +122,7 @@ impl Backend {
     pub(super) async fn offer(&self, row: &OrderRow, cause: Cause) -> Result<RefundOffer> {
         let sale = self.sale(row.performance).await?;
         let mut tx = self.pg.begin().await?;
-        let asked = self.asked(&mut tx, row, sale).await?;
+        let asked = self.looked_at(&mut tx, row, sale).await?;
         let items = orders::items(&mut *tx, &[row.id.0]).await?;
         let refunds = rows::of_order(&mut *tx, row.id).await?;
         tx.rollback().await?;
@@ -156,7 +173,7 @@ impl Backend {
         detached(async move {
             let sale = this.sale(row.performance).await?;
             let mut tx = this.pg.begin().await?;
-            let asked = this.asked(&mut tx, &row, sale).await?;
+            let asked = this.looked_at(&mut tx, &row, sale).await?;
             let approval = this.approval(&mut tx, &row).await?;
             tx.rollback().await?;
             let (order, quoted) = wish(&asked, &seats)?;

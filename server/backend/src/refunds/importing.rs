@@ -13,17 +13,17 @@ use domain::money::split::split;
 use domain::order::AttemptStatus;
 use domain::refund::import::seats_of;
 use domain::refund::policy::{OrderLine, Part, RefundableOrder};
-use domain::refund::{Approval, Cause, RefundStatus};
+use domain::refund::{Approval, Cause, RefundOrigin, RefundStatus};
 use domain::{Millis, Money, RefundId, SeatNo};
 use std::sync::Arc;
 
-/// What is noted beside such a refund.
+/// What people read beside such a refund; the program goes by its origin.
 const NOTE: &str = "made at the provider";
 
 impl Backend {
     /// Records a refund that the provider made on its own: posts it, and returns seats only where the amount
     /// leaves one reading. Idempotent by attempt and the provider's id; `false` when it was known, is one of
-    /// ours, or came to nothing.
+    /// ours, is of another payment, or came to nothing.
     ///
     /// # Errors
     /// Outages, and a payment whose capture is not known here yet: whoever calls, calls again.
@@ -38,10 +38,14 @@ impl Backend {
             return Ok(false);
         }
         let told = self.provider_named(&attempt.provider)?.get_refund(provider_ref).await?;
+        if self.set_aside_refund_told(&attempt.provider, &told).await? {
+            return Ok(false);
+        }
         self.import_told(attempt, &told, amount, at).await
     }
 
-    /// [`Self::import_refund`] of a refund that was read.
+    /// [`Self::import_refund`] of a refund that was read, and is none of money that was set aside: that has no sale
+    /// and is followed by itself.
     pub(crate) async fn import_told(
         self: &Arc<Self>,
         attempt: &AttemptRow,
@@ -49,22 +53,32 @@ impl Backend {
         amount: Money,
         at: Millis,
     ) -> Result<bool> {
-        if let Some(own) = self.own_refund(told).await? {
+        if attempt.status.is_open() {
+            // Its capture comes first, and with it the id of its payment.
+            self.settle(attempt).await?;
+        }
+        let Some(attempt) = attempts::one(&self.pg, attempt.id).await? else { return Ok(false) };
+        let attempt = &attempt;
+        let amount = told.amount.unwrap_or(amount);
+        let its_own = self.is_of_payment(attempt, told).await?;
+        if its_own && let Some(own) = self.own_refund(attempt, told).await? {
             // Ours: the provider's word was quicker than our own note of its answer.
             self.refund_told(&own, told).await?;
             return Ok(false);
         }
-        // Money that was set aside has no sale, and its refund is followed beside it.
-        let aside = quarantine::is_refund(&self.pg, &attempt.provider, &told.id).await?;
-        if aside || told.succeeded == Some(false) {
+        if !its_own || !is_recorded(attempt) {
+            let payment = if its_own { attempt.provider_ref.as_deref() } else { told.payment.as_deref() };
+            let noted = self.note_beside(attempt, payment, told, amount).await?;
+            if noted || !its_own {
+                tracing::warn!(attempt = %attempt.id, payment, refund = told.id, %amount, noted, "money that is no sale's was given back at the provider");
+                return Ok(false);
+            }
+        }
+        if told.succeeded == Some(false) {
             return Ok(false);
         }
-        let amount = told.amount.unwrap_or(amount);
         if amount.minor <= 0 || amount.currency != attempt.currency {
             return Err(Error::Broken(format!("refund {} of attempt {} comes to {amount}", told.id, attempt.id)));
-        }
-        if attempt.status.is_open() {
-            self.settle(attempt).await?;
         }
         self.fault("before-import");
         let imported = self.take_in(attempt, told, amount, at).await?;
@@ -76,13 +90,46 @@ impl Backend {
         Ok(imported)
     }
 
-    /// The refund of ours that the provider's object names by its key; none where it is nobody's, or ended here
-    /// as failed: then money went that nobody counts on.
-    async fn own_refund(&self, told: &ProviderRefund) -> Result<Option<RefundRow>> {
+    /// The refund of ours, of the same attempt, that the provider's object names by its key; none where it is
+    /// nobody's, or ended here as failed: then money went that nobody counts on.
+    async fn own_refund(&self, attempt: &AttemptRow, told: &ProviderRefund) -> Result<Option<RefundRow>> {
         let key = told.key.as_deref().and_then(|key| key.strip_prefix("refund:"));
         let Some(id) = key.and_then(|id| id.parse::<RefundId>().ok()) else { return Ok(None) };
-        let found = rows::one(&self.pg, id).await?;
+        let found = rows::one(&self.pg, id).await?.filter(|row| row.attempt == attempt.id);
         Ok(found.filter(|row| !matches!(row.status, RefundStatus::Failed | RefundStatus::Rejected)))
+    }
+
+    /// Whether a refund gives back money of the attempt's own payment, and not of another one that was made under
+    /// its name. Where one of the two is not known, the name decides.
+    async fn is_of_payment(&self, attempt: &AttemptRow, told: &ProviderRefund) -> Result<bool> {
+        let (Some(named), Some(own)) = (told.payment.as_deref(), attempt.provider_ref.as_deref()) else {
+            return Ok(true);
+        };
+        if named == own {
+            return Ok(true);
+        }
+        // The attempt may be known by the page that its payment was made on.
+        let payment = self.provider_named(&attempt.provider)?.get(own).await?;
+        Ok(payment.paid_as.as_deref() == Some(named))
+    }
+
+    /// A refund of money that is no sale's is shown to people beside that money, where it was set aside. Nothing of
+    /// it is booked, as the money is not. `false` where nothing of that payment was set aside.
+    async fn note_beside(
+        &self,
+        attempt: &AttemptRow,
+        payment: Option<&str>,
+        told: &ProviderRefund,
+        amount: Money,
+    ) -> Result<bool> {
+        let Some(payment) = payment else { return Ok(false) };
+        let state = match told.succeeded {
+            Some(true) => "succeeded",
+            Some(false) => "failed",
+            None => "pending",
+        };
+        let words = format!("{amount} {state}");
+        Ok(quarantine::note_refund(&self.pg, &attempt.provider, payment, &told.id, &words).await?)
     }
 
     async fn take_in(
@@ -97,7 +144,7 @@ impl Backend {
         if rows::by_reference(&mut *tx, &attempt.provider, &told.id).await?.is_some() {
             return Ok(false);
         }
-        if !matches!(attempt.status, AttemptStatus::Captured | AttemptStatus::Refunded) {
+        if !is_recorded(&attempt) {
             return Err(Error::Broken(format!("the capture of attempt {} is not known yet", attempt.id)));
         }
         let (mut parts, mut seats) = (Vec::new(), Vec::new());
@@ -122,13 +169,18 @@ impl Backend {
             due: at,
         };
         // The money went whatever is left by our own count.
-        let id = self.write_refund(&mut tx, &new).await?;
+        let id = self.write_refund(&mut tx, &new, RefundOrigin::Provider).await?;
         let Some(row) = rows::one(&mut *tx, id).await? else { return Ok(false) };
         self.apply_refund(&mut tx, row, told).await?;
         tx.commit().await?;
         self.fault("imported");
         Ok(true)
     }
+}
+
+/// Whether the money of an attempt is in our books as taken.
+fn is_recorded(attempt: &AttemptRow) -> bool {
+    matches!(attempt.status, AttemptStatus::Captured | AttemptStatus::Refunded)
 }
 
 /// An amount as parts of lines: of the lines of the seats that it was for, or of all that are left. What is more

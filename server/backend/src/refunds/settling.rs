@@ -128,7 +128,7 @@ impl Backend {
         if !rows::step(&mut *db, row.id, step, change, now).await? {
             return Err(Error::Broken(format!("refund {} changed while it was locked", row.id)));
         }
-        let (refund, order, currency, origin) = (row.id, row.order, row.amount.currency, row.origin());
+        let (refund, order, currency, origin) = (row.id, row.order, row.amount.currency, row.booked_from());
         match step.effect {
             RefundEffect::Kept => Ok(()),
             RefundEffect::Done => {

@@ -13,7 +13,7 @@ use crate::postgres::{attempts, batches, detached, refund_lists as lists, terms}
 use domain::account::Session;
 use domain::organizer::Action;
 use domain::refund::view::{RefundFilter, RefundList, RefundOffer, RefundView, StaffRefund};
-use domain::refund::{Approval, Cause, RefundEvent, RefundStatus, transition};
+use domain::refund::{Approval, Cause, RefundEvent, RefundOrigin, RefundStatus, transition};
 use domain::{Code, OrderId, RefundId, SeatNo};
 use serde_json::json;
 use std::sync::Arc;
@@ -152,6 +152,8 @@ impl Backend {
             {
                 return refuse(Code::WrongState, "what it gives back went by another refund meanwhile");
             }
+            // That the provider's people made it was true of the first one alone.
+            let note = if row.origin == RefundOrigin::Provider { "" } else { row.note.as_str() };
             let new = NewRefund {
                 order: row.order,
                 attempt: row.attempt,
@@ -161,7 +163,7 @@ impl Backend {
                 seats: &row.seats,
                 asked_by: Some(account),
                 approval: Approval::Automatic,
-                note: &row.note,
+                note,
                 due: this.now(),
             };
             let id = this.reserve_refund(&mut tx, &new).await?;

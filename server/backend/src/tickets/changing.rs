@@ -95,7 +95,7 @@ impl Backend {
     }
 
     /// Freezes the tickets of an order, or lets them go; answers how many changed. Disputes do it by themselves;
-    /// this is for who runs commands on the machine.
+    /// this is for who runs commands on the machine. Whom the fan gave a ticket to is told by mail.
     ///
     /// # Errors
     /// Outages only.
@@ -105,6 +105,7 @@ impl Backend {
             let mut tx = this.pg.begin().await?;
             let changed = rows::set_frozen(&mut tx, order, frozen, this.now()).await?;
             tx.commit().await?;
+            this.wake.outbox.notify_one();
             Ok(changed)
         })
         .await

@@ -114,6 +114,11 @@ impl Provider {
         self.control(&format!("disputes/{id}/close"), &json!({ "outcome": outcome })).await;
     }
 
+    /// Ends a refund as the bank does: `succeeded`, or `failed`, also after it had succeeded.
+    pub(crate) async fn settle_refund(&self, refund: &str, outcome: &str) {
+        self.control(&format!("refunds/{refund}/settle"), &json!({ "outcome": outcome })).await;
+    }
+
     /// Delivers every webhook that was held back.
     pub(crate) async fn flush(&self) {
         self.control("flush", &json!({})).await;
@@ -151,6 +156,11 @@ impl Provider {
     /// Gives money of an attempt back at the provider, as its staff could; its id there.
     pub(crate) async fn give_back(&self, started: &PayStarted, amount_minor: i64) -> String {
         let payment = self.payments(started).await[0]["id"].as_str().unwrap().to_owned();
+        self.give_back_payment(&payment, amount_minor).await
+    }
+
+    /// Gives money of a payment back, by the payment's id; the refund's id there.
+    pub(crate) async fn give_back_payment(&self, payment: &str, amount_minor: i64) -> String {
         let request = self.client.post(format!("{}/v1/refunds", self.url)).bearer_auth(API_KEY);
         let request = request.header("Idempotency-Key", format!("staff:refund:{payment}:{amount_minor}"));
         let answer = request.json(&json!({ "payment": payment, "amount": amount_minor })).send().await.unwrap();

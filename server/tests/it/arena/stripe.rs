@@ -345,6 +345,14 @@ impl Stripe {
         self.front.ask(Method::GET, &path, &[]).await.1["data"].as_array().unwrap().clone()
     }
 
+    /// Gives money of a payment back by hand, as staff could: the refund.
+    pub(crate) async fn give_back(&self, intent: &str, amount: &str) -> Value {
+        let form = [("payment_intent", intent), ("amount", amount)];
+        let (status, refund) = self.front.ask(Method::POST, "/v1/refunds", &form).await;
+        assert_eq!(status, 200, "{refund}");
+        refund
+    }
+
     /// The bank sends a refund back.
     pub(crate) fn send_back(&self, refund: &str) {
         self.front.pages().failed_refunds.insert(refund.to_owned());

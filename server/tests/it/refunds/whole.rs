@@ -127,7 +127,7 @@ async fn a_refund_that_was_made_at_the_provider_is_taken_in_and_its_seats_return
     let arena = Arena::web(Setup::default()).await;
     terms(&arena, arena.performance, Vec::new(), true, ANYBODY).await;
     let order = bought(&arena, &[80, 81]).await;
-    let taken_in = "select count(*) from refunds where note = 'made at the provider' and status = 'succeeded'";
+    let taken_in = "select count(*) from refunds where origin = 'provider' and status = 'succeeded'";
     arena.provider().give_back(&order.started, 1).await;
     eventually!(2 * SOON, "a part is taken in", arena.count(taken_in).await == 1);
     let valid = "select count(*) from tickets where order_id = $1 and revoked_ms is null";
@@ -145,6 +145,29 @@ async fn a_refund_that_was_made_at_the_provider_is_taken_in_and_its_seats_return
     assert_eq!(account(&arena, order.order, "organizer_payable").await, 0);
     let refused = arena.backend.ask_refund(&order.fan.session, order.order, &crate::arena::seats(&[80]), 1).await;
     assert_eq!(code(refused), Code::WrongState, "nothing is left");
+    assert_books_balance(&arena).await;
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refund_of_another_payment_under_the_same_name_is_not_the_sales() {
+    let arena = Arena::web(Setup::default()).await;
+    let order = bought(&arena, &[84, 85]).await;
+    let second = arena.provider().foreign_payment(&order.started.attempt.to_string()).await;
+    arena.provider().give_back_payment(&second, 700).await;
+    let applied = "select count(*) from payment_inbox where body ->> 'type' like 'refund.%' and applied_ms is not null";
+    eventually!(SOON, "it was told of", arena.count(applied).await == 1);
+    assert_eq!(arena.count("select count(*) from refunds").await, 0, "nothing of the sale went back");
+    assert_eq!(account(&arena, order.order, "provider_clearing").await, order.total.minor);
+    assert_eq!(account(&arena, order.order, "organizer_payable").await, -order.total.minor);
+    let valid = "select count(*) from tickets where order_id = $1 and revoked_ms is null";
+    assert_eq!(arena.count_of(order.order, valid).await, 2);
+
+    // A refund of the sale's own payment still is.
+    arena.provider().give_back(&order.started, 1).await;
+    let taken_in = "select count(*) from refunds where origin = 'provider' and status = 'succeeded'";
+    eventually!(2 * SOON, "it is taken in", arena.count(taken_in).await == 1);
+    assert_eq!(account(&arena, order.order, "provider_clearing").await, order.total.minor - 1);
     assert_books_balance(&arena).await;
     arena.finish().await;
 }

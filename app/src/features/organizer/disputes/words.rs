@@ -109,7 +109,10 @@ pub(super) fn evidence_lines(lang: Locale, evidence: &[(String, String)]) -> Vec
             "known" => td_string!(lang, disputes.said_before).to_owned(),
             "attempt" => td_string!(lang, search.attempt_id).to_owned(),
             "dispute" => td_string!(lang, disputes.reference).to_owned(),
-            other => other.to_owned(),
+            other => match other.strip_prefix("refunds.") {
+                Some(refund) => format!("{} {refund}", td_string!(lang, disputes.refunded_there)),
+                None => other.to_owned(),
+            },
         };
         lines.push((told, value.clone()));
     }

@@ -156,6 +156,7 @@ impl Intent {
         };
         Ok(ProviderPayment {
             id: self.id.clone(),
+            paid_as: Some(self.id.clone()),
             state,
             amount_minor: minor(amount, self.currency)?,
             currency: self.currency,
@@ -191,6 +192,7 @@ pub(super) fn payment_of(page: &Page, intent: Option<&Intent>) -> Result<Provide
     };
     Ok(ProviderPayment {
         id: page.id.clone(),
+        paid_as: None,
         state,
         amount_minor: minor(amount, currency)?,
         currency,
@@ -229,15 +231,17 @@ impl Refund {
             (Some(amount), Some(currency)) => Some(Money::new(minor(amount, currency)?, currency)),
             _ => None,
         };
-        let reference = match &self.payment_intent {
-            Some(Expandable::Object(intent)) => intent.reference(),
-            Some(Expandable::Id(_)) | None => None,
+        let (payment, reference) = match self.payment_intent {
+            Some(Expandable::Object(intent)) => (Some(intent.id.clone()), intent.reference()),
+            Some(Expandable::Id(id)) => (Some(id), None),
+            None => (None, None),
         };
         Ok(ProviderRefund {
             key: text(&self.metadata, REFUND_KEY),
             id: self.id,
             succeeded,
             amount,
+            payment,
             reference,
             failure: self.failure_reason,
         })

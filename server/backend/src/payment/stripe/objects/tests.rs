@@ -146,6 +146,7 @@ fn a_refund_has_ended_only_when_stripe_says_so() {
         let told = refund.told().unwrap();
         assert_eq!((told.id.as_str(), told.succeeded, told.key.as_deref()), ("re_1", succeeded, Some("refund:1")));
         assert_eq!(told.amount, Some(domain::Money::new(1_000, "EUR".parse().unwrap())));
+        assert_eq!(told.payment.as_deref(), Some("pi_1"));
         assert_eq!(told.reference, None, "a payment that is not told with it names nothing");
     }
     let by_hand: List<Refund> =
