@@ -1,22 +1,8 @@
 // A ticket goes from one fan to another: offered by a form, accepted by the link of a mail.
 
-import type { Fan } from "../src/fan";
 import { expectTickets, goToProvider, payWith } from "../src/pages";
 import { expect, test } from "../src/test";
-
-/** The path of the newest offer that was mailed to a fan. */
-async function offeredPath(fan: Fan): Promise<string> {
-  let path = "";
-  await expect
-    .poll(async () => {
-      const mails = await fan.call<{ to: string; body: string }[]>("mailbox");
-      const bodies = mails.filter((mail) => mail.to === fan.email).map((mail) => mail.body);
-      path = bodies.map((body) => /\/transfers\/[0-9a-f]+/.exec(body)?.[0] ?? "").find(Boolean) ?? "";
-      return path;
-    })
-    .not.toBe("");
-  return path;
-}
+import { offeredPath } from "../src/tickets";
 
 test("a ticket is offered, accepted, and then the other's alone", async ({ fan, page, another }) => {
   test.setTimeout(90_000);
