@@ -48,10 +48,17 @@ test("a ticket is offered, accepted, and then the other's alone", async ({ fan, 
     const before = await page.locator('[data-testid="ticket"][data-state="valid"]').getAttribute("data-ticket");
     const manage = page.getByTestId("manage");
     await manage.locator("summary").click();
+    // Another form is refused before, and keeps what was typed.
+    const offer = manage.getByTestId("offer");
+    await offer.getByRole("textbox").fill(fan.email);
+    await offer.getByRole("button").click();
+    await expect(page.getByTestId("refusal")).toHaveAttribute("data-code", "invalid_input");
+    await expect(offer.getByRole("textbox")).toHaveValue(fan.email);
     const form = manage.getByTestId("rename");
     await form.getByRole("textbox").fill("Ana Ruiz");
     await form.getByRole("button").click();
     await expect(page.getByTestId("ticket-name")).toHaveText("Ana Ruiz");
+    await expect(page.getByTestId("refusal"), "the latest answer wins").toHaveCount(0);
     await expect(page.locator('[data-testid="ticket"][data-state="valid"]')).not.toHaveAttribute("data-ticket", before!);
   });
 });

@@ -60,11 +60,9 @@ struct Loaded {
 
 async fn load(id: String) -> Result<Loaded, AppError> {
     let order = api::order(id.clone()).await?;
-    let tickets = match order.status {
-        OrderStatus::Fulfilled => Some(tickets_api::order_qr(order.id).await),
-        _ => None,
-    };
-    let offer = if gives_back(order.status) { Some(refund::api::order_refund_offer(id).await) } else { None };
+    let (issued, gives_back) = (order.status == OrderStatus::Fulfilled, gives_back(order.status));
+    let tickets = if issued { Some(tickets_api::order_qr(order.id).await) } else { None };
+    let offer = if gives_back { Some(refund::api::order_refund_offer(id).await) } else { None };
     Ok(Loaded { order, tickets, offer })
 }
 
@@ -79,7 +77,7 @@ pub fn OrderPage() -> impl IntoView {
     let (lang, visitor, params) = (lang(), use_visitor(), use_params_map());
     let id = move || params.read().get("id").unwrap_or_default();
     let actions = Actions::new();
-    let page = Resource::new(move || (id(), visitor.changes(), actions.versions()), |(id, ..)| load(id));
+    let page = Resource::new(move || (id(), visitor.changes(), actions.changes()), |(id, ..)| load(id));
     let changed = Callback::new(move |()| page.refetch());
     view! {
         <Title text=td_string!(lang, orders.order)/>
