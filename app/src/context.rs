@@ -6,15 +6,16 @@ use crate::error::AppError;
 use backend::{Backend, Client};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use cookie::{Cookie, SameSite, time::Duration};
-use domain::{Code, PerformanceId, account::Me, account::Session, queue::QueueTicket};
+use domain::{AccountId, Code, PerformanceId, account::Me, account::Session, queue::QueueTicket};
 use http::{HeaderValue, header, request::Parts};
-use leptos::server_fn::error::ServerFnUrlError;
+use leptos::server_fn::{ServerFn, error::ServerFnUrlError};
 use leptos::{
     nonce::Nonce,
     prelude::{provide_context, use_context},
 };
 use leptos_axum::ResponseOptions;
 use leptos_router::location::RequestUrl;
+use serde::{Serialize, de::DeserializeOwned};
 use std::sync::Arc;
 
 /// Name of the cookie that carries the session.
@@ -23,7 +24,11 @@ pub const SESSION_COOKIE: &str = "sa-session";
 pub const LANG_COOKIE: &str = "sa-lang";
 /// Name of the cookie that carries what a page shows once.
 const ONCE_COOKIE: &str = "sa-once";
-/// How long it waits for its page.
+/// Name of the cookie that carries what was typed into a refused form.
+const TYPED_COOKIE: &str = "sa-typed";
+/// Longest value of it: browsers keep 4,096 bytes of a cookie, its name and its attributes among them.
+const TYPED_MAX_BYTES: usize = 3_800;
+/// How long both wait for their page.
 const ONCE_COOKIE_S: i64 = 60;
 /// How long a chosen language is kept.
 const LANG_COOKIE_DAYS: i64 = 365;
@@ -213,8 +218,11 @@ pub fn set_lang(backend: &Backend, lang: &str) {
 /// Hands something to the page that a form without JavaScript is sent to. It goes in a cookie of a minute that
 /// no script reads, and never into an address, which histories and logs keep.
 pub fn hand_over(backend: &Backend, value: String) {
+    set_once(backend.cookie_name(ONCE_COOKIE), value);
+}
+
+fn set_once(name: String, value: String) {
     let Some(options) = use_context::<ResponseOptions>().filter(|_| is_form_post()) else { return };
-    let name = backend.cookie_name(ONCE_COOKIE);
     let secure = name.starts_with("__Host-");
     let cookie = Cookie::build((name, value))
         .path("/")
@@ -235,6 +243,45 @@ pub fn handed_over(backend: &Backend) -> Option<String> {
     let value = cookie(&name)?;
     set_cookie(name, String::new(), 0, false);
     Some(value)
+}
+
+/// What became of a form. Where it was refused and is one without JavaScript, what it says goes along to the page
+/// that it is sent back to, for this account alone: `typed` finds it there. Not for forms with secrets.
+///
+/// # Errors
+/// Those of the outcome.
+pub fn keep_typed<T, S: ServerFn + Serialize>(
+    outcome: Result<T, impl Into<AppError>>,
+    form: impl FnOnce() -> S,
+) -> Result<T, AppError> {
+    outcome.map_err(|error| {
+        if is_form_post() {
+            hand_typed(&form());
+        }
+        error.into()
+    })
+}
+
+fn hand_typed<S: ServerFn + Serialize>(form: &S) {
+    let (Ok(backend), Some(session)) = (backend(), caller().and_then(|caller| caller.session)) else { return };
+    let Ok(json) = serde_json::to_vec(&(session.account, S::PATH, form)) else { return };
+    let value = URL_SAFE_NO_PAD.encode(json);
+    if value.len() <= TYPED_MAX_BYTES {
+        set_once(backend.cookie_name(TYPED_COOKIE), value);
+    }
+}
+
+/// What the form before this page said, for this once, where it was this one and was refused.
+pub fn typed<S: ServerFn + DeserializeOwned>() -> Option<S> {
+    let session = caller()?.session?;
+    let name = backend().ok()?.cookie_name(TYPED_COOKIE);
+    let json = URL_SAFE_NO_PAD.decode(cookie(&name)?).ok()?;
+    let (account, path, form): (AccountId, String, serde_json::Value) = serde_json::from_slice(&json).ok()?;
+    if account != session.account || path != S::PATH {
+        return None;
+    }
+    set_cookie(name, String::new(), 0, false);
+    serde_json::from_value(form).ok()
 }
 
 /// Keeps a queue ticket or a pass in the browser.

@@ -25,10 +25,12 @@ pub mod error;
 pub mod features;
 pub mod format;
 pub mod lang;
+mod latest;
 pub mod response;
 pub mod route;
 pub mod seatmap;
 pub mod session;
+mod typed;
 
 include!(concat!(env!("OUT_DIR"), "/i18n.rs"));
 

@@ -15,16 +15,17 @@ for (const [device, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE
       const phone = device === "phone";
       const open = () => browser.newContext({ viewport, locale: lang, isMobile: phone, hasTouch: phone, deviceScaleFactor: 2 });
       const url = process.env.STARARENA_URL!;
-      const [guest, buyer, house] = await Promise.all([open(), open(), open()]);
+      const [guest, buyer, other, house] = await Promise.all([open(), open(), open(), open()]);
       const fan = new Fan(await buyer.newPage(), url);
-      await fan.join();
+      const friend = new Fan(await other.newPage(), url);
+      for (const account of [fan, friend]) await account.join();
       const owner = await Member.of(await house.newPage(), url, "organizer");
-      // First: the fan's own tour ends with an open hold.
-      const houseStops = await organizerStops(owner, fan);
+      // The friend's order: one account may have so many seats, and the fan's own tour takes some.
+      const houseStops = await organizerStops(owner, friend);
       const page = await guest.newPage();
       const rounds = [
         { page, stops: await publicStops(fan) },
-        { page: fan.page, stops: await fanStops(fan) },
+        { page: fan.page, stops: await fanStops(fan, friend) },
         { page: owner.page, stops: houseStops },
       ];
       for (const { page, stops } of rounds) {
@@ -39,7 +40,7 @@ for (const [device, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE
           }
         }
       }
-      await Promise.all([guest.close(), buyer.close(), house.close()]);
+      await Promise.all([guest.close(), buyer.close(), other.close(), house.close()]);
     });
   }
 }

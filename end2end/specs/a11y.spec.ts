@@ -28,13 +28,13 @@ test("public pages", async ({ page, another }) => {
   await visit(page, await publicStops(await another()));
 });
 
-test("pages of a fan", async ({ page, fan }) => {
-  test.setTimeout(240_000);
-  await visit(page, await fanStops(fan));
+test("pages of a fan", async ({ page, fan, another }) => {
+  test.setTimeout(300_000);
+  await visit(page, await fanStops(fan, await another()));
 });
 
 test("pages of an organizer", async ({ page, baseURL, another }) => {
-  test.setTimeout(300_000);
+  test.setTimeout(420_000);
   await visit(page, await organizerStops(await Member.of(page, baseURL!, "organizer"), await another()));
 });
 

@@ -66,5 +66,18 @@ test("a fan asks by forms alone, and finance answers by forms alone", async ({ f
     await staff.goto(`/organizer/performances/${id}/refunds`);
     await expect(rows).toHaveCount(before);
   });
+
+  await test.step("what was refused stands in its fields", async () => {
+    const days = staff.getByTestId("tier").last().getByTestId("form[days][]");
+    await days.fill("soon");
+    await staff.getByTestId("save-terms").click();
+    await expect(staff.getByTestId("refusal-detail")).toContainText("days");
+    await expect(days).toHaveValue("soon");
+    await staff.goto("/organizer/money/refunds");
+    await staff.getByTestId("automatic").fill("much");
+    await staff.getByTestId("save-rule").click();
+    await expect(staff.getByTestId("refusal")).toHaveAttribute("data-code", "invalid_input");
+    await expect(staff.getByTestId("automatic")).toHaveValue("much");
+  });
   await context.close();
 });

@@ -1,22 +1,8 @@
 // A ticket goes from one fan to another: offered by a form, accepted by the link of a mail.
 
-import type { Fan } from "../src/fan";
 import { expectTickets, goToProvider, payWith } from "../src/pages";
 import { expect, test } from "../src/test";
-
-/** The path of the newest offer that was mailed to a fan. */
-async function offeredPath(fan: Fan): Promise<string> {
-  let path = "";
-  await expect
-    .poll(async () => {
-      const mails = await fan.call<{ to: string; body: string }[]>("mailbox");
-      const bodies = mails.filter((mail) => mail.to === fan.email).map((mail) => mail.body);
-      path = bodies.map((body) => /\/transfers\/[0-9a-f]+/.exec(body)?.[0] ?? "").find(Boolean) ?? "";
-      return path;
-    })
-    .not.toBe("");
-  return path;
-}
+import { offeredPath } from "../src/tickets";
 
 test("a ticket is offered, accepted, and then the other's alone", async ({ fan, page, another }) => {
   test.setTimeout(90_000);
@@ -62,10 +48,17 @@ test("a ticket is offered, accepted, and then the other's alone", async ({ fan, 
     const before = await page.locator('[data-testid="ticket"][data-state="valid"]').getAttribute("data-ticket");
     const manage = page.getByTestId("manage");
     await manage.locator("summary").click();
+    // Another form is refused before, and keeps what was typed.
+    const offer = manage.getByTestId("offer");
+    await offer.getByRole("textbox").fill(fan.email);
+    await offer.getByRole("button").click();
+    await expect(page.getByTestId("refusal")).toHaveAttribute("data-code", "invalid_input");
+    await expect(offer.getByRole("textbox")).toHaveValue(fan.email);
     const form = manage.getByTestId("rename");
     await form.getByRole("textbox").fill("Ana Ruiz");
     await form.getByRole("button").click();
     await expect(page.getByTestId("ticket-name")).toHaveText("Ana Ruiz");
+    await expect(page.getByTestId("refusal"), "the latest answer wins").toHaveCount(0);
     await expect(page.locator('[data-testid="ticket"][data-state="valid"]')).not.toHaveAttribute("data-ticket", before!);
   });
 });

@@ -3,7 +3,8 @@
 import { expect, type Page } from "@playwright/test";
 import type { EventCard, Fan, PerformanceRow } from "./fan";
 import { type Member, STADIUM } from "./organizer";
-import { allowRefunds, buySeats } from "./refunds";
+import { allowRefunds, askBack, buySeats, disputePayment } from "./refunds";
+import { offeredPath, offerTicket } from "./tickets";
 import { planChoices, withOneSeatMore } from "./venue";
 
 export interface Stop {
@@ -15,6 +16,29 @@ export interface Stop {
 
 const map = async (page: Page) => {
   await expect(page.locator("canvas[data-ready='true']")).toBeVisible({ timeout: 20_000 });
+};
+
+/** Loads the page until it shows something: workers take a moment. */
+const shows = (testid: string) => async (page: Page) => {
+  const wanted = page.getByTestId(testid).first();
+  await expect(async () => {
+    if (!(await wanted.isVisible())) await page.reload();
+    await expect(wanted).toBeVisible({ timeout: 1_000 });
+  }).toPass({ timeout: 30_000 });
+};
+
+/** The number of a receipt comes a moment after the payment. */
+const numbered = async (page: Page) => {
+  await expect(async () => {
+    await page.reload();
+    await expect(page.getByTestId("receipt-number")).toHaveText(/\d{6}$/, { timeout: 1_000 });
+  }).toPass({ timeout: 20_000 });
+};
+
+/** The last step before a performance is cancelled. */
+const cancelling = async (page: Page) => {
+  await page.getByTestId("cancel").locator("summary").click();
+  await expect(page.getByTestId("cancel-form")).toBeVisible();
 };
 
 /** Pages for people who aren't signed in. */
@@ -34,11 +58,14 @@ export async function publicStops(fan: Fan): Promise<Stop[]> {
   ];
 }
 
-/** Pages for a fan with a pass: one order open, one paid, in two performances if there are. */
-export async function fanStops(fan: Fan): Promise<Stop[]> {
+/** Pages for a fan with a pass: one order open, one paid, in two performances if there are; one ticket is on
+ * its way to `friend`, and one of theirs to the fan. */
+export async function fanStops(fan: Fan, friend: Fan): Promise<Stop[]> {
   const { id } = await fan.openPerformance();
   await fan.enter(id);
   const { order: paid, seats: bought } = await buySeats(fan, id, 1);
+  const sent = await offerOne(fan, id, friend);
+  await offerOne(friend, id, fan);
   await fan.enter(id);
   const { section, seats } = await fan.freeSeats(id, 2);
   const chosen = seats.map(({ seat }) => seat);
@@ -52,7 +79,11 @@ export async function fanStops(fan: Fan): Promise<Stop[]> {
     { name: "confirm", path: "/confirm?token=none" },
     { name: "mailbox", path: "/dev/mailbox" },
     { name: "ticket", path: `/orders/${paid}` },
+    { name: "receipt", path: `/orders/${paid}/receipt`, ready: numbered },
     { name: "refund", path: `/orders/${paid}/refund?seats=${bought[0]}` },
+    { name: "tickets", path: "/tickets" },
+    { name: "ticket-offered", path: `/orders/${sent}` },
+    { name: "transfer", path: await offeredPath(fan) },
   ];
   for (const { performance } of await lobby(fan, events)) {
     await fan.ask("queue-join", { performance });
@@ -67,13 +98,26 @@ export async function fanStops(fan: Fan): Promise<Stop[]> {
   return stops;
 }
 
-/** Pages of an organizer's owner: one performance in the making, one on sale; `fan` leaves an order. */
+/** Buys one ticket and offers it to somebody; answers the order. */
+async function offerOne(from: Fan, performance: string, to: Fan): Promise<string> {
+  await from.enter(performance);
+  const { order } = await buySeats(from, performance, 1);
+  await offerTicket(from, order, to.email);
+  return order;
+}
+
+/** Pages of an organizer's owner: one performance in the making, one on sale; `fan` leaves an order with
+ * refunds under way, and one whose payment is disputed. */
 export async function organizerStops(member: Member, fan: Fan): Promise<Stop[]> {
   const { id } = await fan.openPerformance();
   await fan.enter(id);
-  const { order, seats } = await buySeats(fan, id, 2);
+  const { order, seats } = await buySeats(fan, id, 3);
   await allowRefunds(member, id);
+  await askBack(fan, order, seats[2]!);
   await member.call("organizer-order-refund", { order, seats: seats[0]!, note: "The view was blocked." });
+  await fan.enter(id);
+  const disputed = await buySeats(fan, id, 1);
+  await disputePayment(fan, disputed);
   const { event, draft } = await draftOf(member);
   const { plans, imports } = await member.call<Plans>("organizer-plans");
   const refused = imports.find(({ state }) => state === "refused")?.id ?? (await member.upload(STADIUM));
@@ -90,13 +134,20 @@ export async function organizerStops(member: Member, fan: Fan): Promise<Stop[]> 
     { name: "organizer-plans", path: "/organizer/plans" },
     { name: "organizer-import", path: `/organizer/imports/${refused}`, ready: map },
     { name: "organizer-plan", path: `/organizer/plans/${plans[0]!.id}`, ready: map },
-    { name: "organizer-settings", path: "/organizer/settings" },
+    { name: "organizer-settings", path: "/organizer/settings", ready: shows("provider") },
+    { name: "organizer-details", path: "/organizer/settings/details" },
     { name: "organizer-webhook", path: `/organizer/settings/webhooks/${endpoint}` },
     { name: "organizer-orders", path: "/organizer/orders" },
     { name: "organizer-order", path: `/organizer/orders/${order}` },
+    { name: "organizer-disputed-order", path: `/organizer/orders/${disputed.order}` },
     { name: "organizer-order-refund", path: `/organizer/orders/${order}/refund?seats=${seats[1]}` },
+    { name: "organizer-money", path: "/organizer/money" },
     { name: "organizer-refunds", path: "/organizer/money/refunds" },
+    // Also what was set aside: an amount that does not fit its order can't be made from outside.
+    { name: "organizer-disputes", path: "/organizer/money/disputes", ready: shows("dispute") },
+    { name: "organizer-reconciliation", path: "/organizer/money/reconciliation", ready: shows("day") },
     { name: "organizer-terms", path: `/organizer/performances/${id}/refunds` },
+    { name: "organizer-cancel", path: `/organizer/performances/${id}/refunds`, ready: cancelling },
     { name: "organizer-members", path: "/organizer/members" },
     { name: "organizer-fees", path: "/organizer/settings/fees" },
     { name: "organizer-audit", path: "/organizer/audit" },

@@ -14,6 +14,9 @@ const PUBLIC: &str = "https://hooks.example.org/stararena";
 const SETTINGS: &str = "/organizer/settings";
 /// What hands a secret to the page after a form.
 const ONCE: &str = "sa-once";
+const FEES: &str = "/organizer/settings/fees";
+/// What hands a refused form to its page.
+const TYPED: &str = "sa-typed";
 
 async fn settings(arena: &Arena, owner: &Fan) -> SettingsView {
     arena.call(Some(owner), "organizer-settings", &[]).await.ok()
@@ -219,6 +222,31 @@ async fn a_form_shows_a_secret_once_to_its_owner_and_leaves_it_in_no_address() {
 
     let (target, _) = send(&arena, &owner, "organizer-webhook-remove", &path, &[("id", &id)]).await;
     assert!(arena.open(Some(&owner), &target).await.body.contains("data-testid=\"removed\""), "{target}");
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_refused_form_said_stands_on_its_page_once_and_for_its_account_alone() {
+    let arena = Arena::web(Setup::default()).await;
+    let owner = arena.member(Role::Owner).await;
+    let form = [("version", "0"), ("form[currency]", "ISK"), ("form[order_fixed]", "2.5")];
+    let field = "value=\"2.5\"";
+    let (target, reply) = send(&arena, &owner, "organizer-fees-save", FEES, &form).await;
+    assert!(target.starts_with(&format!("{FEES}?")) && !target.contains("2.5"), "the reason alone: {target}");
+    let typed = reply.cookie(TYPED).expect("the form goes to the next page");
+
+    let second = arena.member(Role::Owner).await;
+    assert!(!open_with(&arena, &second, &target, &typed).await.body.contains(field), "it is for the one who typed");
+    let elsewhere = open_with(&arena, &owner, "/organizer/settings/details", &typed).await;
+    assert!(elsewhere.status == 200 && elsewhere.cookie(TYPED).is_none(), "it waits for the page of its form");
+    let shown = open_with(&arena, &owner, &target, &typed).await;
+    assert!(shown.body.contains(field) && shown.body.contains("data-testid=\"refusal\""));
+    assert_eq!(shown.cookie(TYPED).as_deref(), Some("sa-typed="), "and taken away");
+    assert!(!arena.open(Some(&owner), &target).await.body.contains(field), "it is not there a second time");
+
+    let reply = arena.call(Some(&owner), "organizer-fees-save", &form).await;
+    assert!(reply.cookie(TYPED).is_none(), "a form with JavaScript never left its page");
+    assert_eq!(reply.code(), Code::InvalidInput);
     arena.finish().await;
 }
 

@@ -7,7 +7,10 @@ use crate::error::AppError;
 use crate::format;
 use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
+use crate::latest::Latest;
+use crate::typed::brought_back;
 use domain::Code;
+use domain::TicketId;
 use domain::account::EMAIL_MAX_BYTES;
 use domain::ticket::change::HeldTicket;
 use leptos::prelude::*;
@@ -18,30 +21,46 @@ const NAME_MAX_CHARS: usize = 80;
 /// What can be done on a page with tickets.
 #[derive(Clone, Copy)]
 pub(super) struct Actions {
+    latest: Latest,
     reissue: ServerAction<TicketReissue>,
     rename: ServerAction<TicketRename>,
     offer: ServerAction<TicketOffer>,
     take_back: ServerAction<TicketTakeBack>,
+    /// What forms without JavaScript brought back.
+    renamed: StoredValue<Option<TicketRename>>,
+    offered: StoredValue<Option<TicketOffer>>,
 }
 
 impl Actions {
+    /// Those of a page: made where it is built, and not inside of its waiting parts.
     pub(super) fn new() -> Self {
+        let latest = Latest::of_page();
         Self {
-            reissue: ServerAction::new(),
-            rename: ServerAction::new(),
-            offer: ServerAction::new(),
-            take_back: ServerAction::new(),
+            latest,
+            reissue: latest.action(),
+            rename: latest.action(),
+            offer: latest.action(),
+            take_back: latest.action(),
+            renamed: StoredValue::new(brought_back()),
+            offered: StoredValue::new(brought_back()),
         }
     }
 
-    /// Changes with each answer: the tickets are read anew.
-    pub(super) fn versions(self) -> [usize; 4] {
-        [
-            self.reissue.version().get(),
-            self.rename.version().get(),
-            self.offer.version().get(),
-            self.take_back.version().get(),
-        ]
+    /// Changes with the answers after which the tickets are to be read anew.
+    pub(super) fn changes(self) -> usize {
+        self.latest.changes()
+    }
+
+    /// The name that was refused for a ticket just now.
+    fn typed_name(self, ticket: TicketId) -> Option<String> {
+        let typed = self.renamed.get_value().filter(|typed| typed.ticket == ticket && self.latest.is_none());
+        typed.map(|typed| typed.name)
+    }
+
+    /// The address that a ticket could not be offered to just now.
+    fn typed_email(self, ticket: TicketId) -> Option<String> {
+        let typed = self.offered.get_value().filter(|typed| typed.ticket == ticket && self.latest.is_none());
+        typed.map(|typed| typed.email)
     }
 }
 
@@ -78,16 +97,15 @@ pub(super) fn NotDone(
     .into_any()
 }
 
-/// What was refused last, of each thing that can be done.
+/// What was refused last, if that is the latest answer.
 #[component]
 pub(super) fn Refusals(actions: Actions) -> impl IntoView {
-    let (reissue, rename) = (actions.reissue.value(), actions.rename.value());
-    let (offer, take_back) = (actions.offer.value(), actions.take_back.value());
+    let Actions { latest, reissue, rename, offer, take_back, .. } = actions;
     view! {
-        <NotDone error=Signal::derive(move || reissue.get().and_then(Result::err))/>
-        <NotDone error=Signal::derive(move || rename.get().and_then(Result::err))/>
-        <NotDone error=Signal::derive(move || offer.get().and_then(Result::err))/>
-        <NotDone error=Signal::derive(move || take_back.get().and_then(Result::err))/>
+        <NotDone error=Signal::derive(move || latest.refusal(reissue))/>
+        <NotDone error=Signal::derive(move || latest.refusal(rename))/>
+        <NotDone error=Signal::derive(move || latest.refusal(offer))/>
+        <NotDone error=Signal::derive(move || latest.refusal(take_back))/>
     }
     .into_any()
 }
@@ -104,8 +122,10 @@ pub(super) fn Manage(ticket: HeldTicket, actions: Actions, back: String) -> impl
     }
     let lang = lang();
     let id = ticket.id;
+    // A refused form is to be seen with what was typed.
+    let open = actions.typed_name(id).is_some() || actions.typed_email(id).is_some();
     view! {
-        <details class="ticket-manage" data-testid="manage" data-for=id.to_string()>
+        <details class="ticket-manage" data-testid="manage" data-for=id.to_string() open=open>
             <summary>{td_string!(lang, tickets.manage)}</summary>
             <div class="ticket-forms">
                 <p>
@@ -126,6 +146,7 @@ pub(super) fn Manage(ticket: HeldTicket, actions: Actions, back: String) -> impl
 fn Rename(ticket: HeldTicket, actions: Actions, back: String) -> impl IntoView {
     let lang = lang();
     let until = format::zoned_moment(lang, &ticket.names_until);
+    let name = actions.typed_name(ticket.id).or(ticket.holder).unwrap_or_default();
     view! {
         <ActionForm action=actions.rename attr:class="form ticket-form" attr:data-testid="rename">
             <input type="hidden" name="ticket" value=ticket.id.to_string()/>
@@ -137,7 +158,7 @@ fn Rename(ticket: HeldTicket, actions: Actions, back: String) -> impl IntoView {
                     name="name"
                     autocomplete="name"
                     maxlength=NAME_MAX_CHARS.to_string()
-                    value=ticket.holder.unwrap_or_default()
+                    value=name
                 />
                 <small>{td_string!(lang, tickets.name_hint, until = until)}</small>
             </label>
@@ -150,13 +171,22 @@ fn Rename(ticket: HeldTicket, actions: Actions, back: String) -> impl IntoView {
 #[component]
 fn Offer(ticket: HeldTicket, actions: Actions, back: String) -> impl IntoView {
     let lang = lang();
+    let email = actions.typed_email(ticket.id);
     view! {
         <ActionForm action=actions.offer attr:class="form ticket-form" attr:data-testid="offer">
             <input type="hidden" name="ticket" value=ticket.id.to_string()/>
             <input type="hidden" name="back" value=back/>
             <label class="field">
                 <span>{td_string!(lang, tickets.offer_to)}</span>
-                <input type="email" name="email" required autocomplete="off" inputmode="email" maxlength=EMAIL_MAX_BYTES.to_string()/>
+                <input
+                    type="email"
+                    name="email"
+                    required
+                    autocomplete="off"
+                    inputmode="email"
+                    maxlength=EMAIL_MAX_BYTES.to_string()
+                    value=email
+                />
                 <small>
                     {if ticket.bought { td_string!(lang, tickets.offer_hint) } else { td_string!(lang, tickets.offer_hint_held) }}
                 </small>

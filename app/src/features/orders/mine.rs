@@ -19,7 +19,7 @@ use leptos_router::hooks::use_query_map;
 pub fn TicketsPage() -> impl IntoView {
     let (lang, visitor, query) = (lang(), use_visitor(), use_query_map());
     let actions = Actions::new();
-    let sheets = Resource::new(move || (visitor.changes(), actions.versions()), |_| tickets_api::my_tickets());
+    let sheets = Resource::new(move || (visitor.changes(), actions.changes()), |_| tickets_api::my_tickets());
     let wanted = move || query.read().get("ticket").filter(|id| !id.is_empty());
     let declined = query.read_untracked().get_str("declined").is_some();
     view! {

@@ -14,6 +14,7 @@ use super::items::Head;
 use crate::components::missing::Failure;
 use crate::components::raw_text::Title;
 use crate::components::refund::{Policy, Steps, cause_text, next_text, status_text};
+use crate::components::seat_choice::asked_seats;
 use crate::components::{
     icon::{Icon, Sign},
     notice::Remark,
@@ -27,16 +28,30 @@ use api::OrderRefundAsk;
 use choose::Choose;
 use domain::Code;
 use domain::order::OrderView;
-use domain::refund::view::{RefundOffer, RefundView, Refused};
+use domain::refund::view::{RefundOffer, RefundQuote, RefundView, Refused};
 use leptos::prelude::*;
 use leptos_router::hooks::{use_params_map, use_query_map};
+use leptos_router::params::ParamsMap;
+use serde::{Deserialize, Serialize};
+
+/// What a choice of seats comes to; none of an empty one.
+type Quoted = Option<Result<RefundQuote, AppError>>;
+
+/// What the page shows: an order, what can be given back of it, and what the seats of the address come to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Loaded {
+    order: OrderView,
+    offer: RefundOffer,
+    quote: Quoted,
+}
 
 /// What a fan gives back of one order.
 #[component]
 pub fn RefundPage() -> impl IntoView {
-    let (lang, visitor, params) = (lang(), use_visitor(), use_params_map());
+    let (lang, visitor, params, query) = (lang(), use_visitor(), use_params_map(), use_query_map());
     let id = move || params.read().get("id").unwrap_or_default();
-    let found = Resource::new(move || (id(), visitor.changes()), |(id, _)| load(id));
+    let found =
+        Resource::new(move || (id(), query.get_untracked(), visitor.changes()), |(id, query, _)| load(id, query));
     let ask = ServerAction::<OrderRefundAsk>::new();
     let value = ask.value();
     Effect::new(move |_| match value.get() {
@@ -52,7 +67,7 @@ pub fn RefundPage() -> impl IntoView {
         <Transition>
             {move || Suspend::new(async move {
                 match found.await {
-                    Ok((order, offer)) => view! { <Refund order offer ask/> }.into_any(),
+                    Ok(loaded) => view! { <Refund loaded ask/> }.into_any(),
                     Err(error) => {
                         let back = api::page_of(&id());
                         view! { <Failure error back/> }.into_any()
@@ -64,14 +79,20 @@ pub fn RefundPage() -> impl IntoView {
     .into_any()
 }
 
-async fn load(id: String) -> Result<(OrderView, RefundOffer), AppError> {
+async fn load(id: String, query: ParamsMap) -> Result<Loaded, AppError> {
     let order = order_api::order(id.clone()).await?;
-    Ok((order, api::order_refund_offer(id).await?))
+    let offer = api::order_refund_offer(id).await?;
+    let quote = match offer.refused {
+        Some(_) => None,
+        None => choose::quote_of(order.id, asked_seats(&query, &offer.seats)).await,
+    };
+    Ok(Loaded { order, offer, quote })
 }
 
 #[component]
-fn Refund(order: OrderView, offer: RefundOffer, ask: ServerAction<OrderRefundAsk>) -> impl IntoView {
+fn Refund(loaded: Loaded, ask: ServerAction<OrderRefundAsk>) -> impl IntoView {
     let lang = lang();
+    let Loaded { order, offer, quote } = loaded;
     let back = format!("/orders/{}", order.id);
     let value = ask.value();
     let asked_before = use_query_map().read_untracked().get_str("asked").is_some();
@@ -84,7 +105,7 @@ fn Refund(order: OrderView, offer: RefundOffer, ask: ServerAction<OrderRefundAsk
     let terms = view! { <Terms offer=offer.clone() starts=order.starts.clone() now=order.now/> };
     let choice = match offer.refused {
         Some(why) => view! { <NotNow why/> }.into_any(),
-        None => view! { <Choose offer ask/> }.into_any(),
+        None => view! { <Choose offer quote ask/> }.into_any(),
     };
     view! {
         <section class="order refund" data-testid="refund-page">

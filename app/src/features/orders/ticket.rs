@@ -2,47 +2,45 @@
 //! black on white in both themes.
 
 use super::actions::{Actions, Manage, Refusals};
-use super::tickets_api::{self, Qr, TicketSheet};
+use super::tickets_api::{Qr, TicketSheet};
 use crate::components::{
     cover::theme,
     icon::{Icon, Sign},
     missing::Failure,
 };
+use crate::error::AppError;
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use domain::{
     OrderId,
-    order::OrderView,
     ticket::change::{HeldTicket, TransferState},
 };
 use leptos::prelude::*;
 
 /// All tickets of an order.
 #[component]
-pub(super) fn Tickets(order: RwSignal<OrderView>) -> impl IntoView {
+pub(super) fn Tickets(
+    order: OrderId,
+    /// As they were read with the page; none while they are on their way.
+    list: Option<Result<Vec<TicketSheet>, AppError>>,
+    actions: Actions,
+) -> impl IntoView {
     let lang = lang();
-    let id = order.with_untracked(|order| order.id);
-    let actions = Actions::new();
-    let sheets = Resource::new(move || (id, actions.versions()), |(id, _)| tickets_api::order_qr(id));
+    let back = format!("/orders/{order}");
+    let sheets = match list {
+        Some(Ok(list)) => view! { <Sheets list actions back/> }.into_any(),
+        Some(Err(error)) => view! { <Failure error back/> }.into_any(),
+        None => view! { <p class="quiet">{td_string!(lang, orders.drawing)}</p> }.into_any(),
+    };
     view! {
         <p class="queue-safe" role="status" data-testid="fulfilled">
             <Sign icon=Icon::Check/>
             {td_string!(lang, orders.fulfilled)}
         </p>
-        <Files order=id/>
+        <Files order/>
         <Refusals actions/>
-        <Transition fallback=move || view! { <p class="quiet">{td_string!(lang, orders.drawing)}</p> }>
-            {move || {
-                let back = format!("/orders/{id}");
-                Suspend::new(async move {
-                    match sheets.await {
-                        Ok(list) => view! { <Sheets list actions back/> }.into_any(),
-                        Err(error) => view! { <Failure error back/> }.into_any(),
-                    }
-                })
-            }}
-        </Transition>
+        {sheets}
         <p class="quiet">{td_string!(lang, orders.ticket_text)}</p>
     }
     .into_any()

@@ -68,7 +68,8 @@ pub async fn ticket_rename(
     back: Option<String>,
 ) -> Result<TicketId, AppError> {
     use crate::{context, route::local_path};
-    let new = context::backend()?.rename_ticket(&context::session()?, ticket, &name).await?;
+    let renamed = context::backend()?.rename_ticket(&context::session()?, ticket, &name).await;
+    let new = context::keep_typed(renamed, || TicketRename { ticket, name, back: back.clone() })?;
     context::redirect_form(&local_path(back.as_deref()));
     Ok(new)
 }
@@ -84,7 +85,9 @@ pub async fn ticket_offer(
     back: Option<String>,
 ) -> Result<(), AppError> {
     use crate::{context, route::local_path};
-    context::backend()?.offer_ticket(&context::session()?, ticket, &email, context::mail_lang()).await?;
+    let lang = context::mail_lang();
+    let offered = context::backend()?.offer_ticket(&context::session()?, ticket, &email, lang).await;
+    context::keep_typed(offered, || TicketOffer { ticket, email, back: back.clone() })?;
     context::redirect_form(&local_path(back.as_deref()));
     Ok(())
 }

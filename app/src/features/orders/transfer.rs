@@ -12,6 +12,7 @@ use crate::error::AppError;
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
+use crate::latest::Latest;
 use crate::response;
 use crate::route::local_path;
 use crate::session::use_visitor;
@@ -30,7 +31,8 @@ pub fn TransferPage() -> impl IntoView {
     let token = use_params_map().read_untracked().get("token").unwrap_or_default();
     let sent = token.clone();
     let offer = Resource::new(move || visitor.changes(), move |_| tickets_api::transfer(sent.clone()));
-    let (accept, decline) = (ServerAction::<TransferAccept>::new(), ServerAction::<TransferDecline>::new());
+    let latest = Latest::of_page();
+    let (accept, decline) = (latest.action::<TransferAccept>(), latest.action::<TransferDecline>());
     let navigate = use_navigate();
     Effect::new(move |_| {
         if let Some(Ok(ticket)) = accept.value().get() {
@@ -48,7 +50,7 @@ pub fn TransferPage() -> impl IntoView {
                     let token = token.clone();
                     Suspend::new(async move {
                         match offer.await {
-                            Ok(offer) => view! { <Answer offer token accept decline/> }.into_any(),
+                            Ok(offer) => view! { <Answer offer token latest accept decline/> }.into_any(),
                             Err(error) => view! { <NotYet error token/> }.into_any(),
                         }
                     })
@@ -63,11 +65,11 @@ pub fn TransferPage() -> impl IntoView {
 fn Answer(
     offer: TransferOffer,
     token: String,
+    latest: Latest,
     accept: ServerAction<TransferAccept>,
     decline: ServerAction<TransferDecline>,
 ) -> impl IntoView {
     let lang = lang();
-    let (accepted, declined) = (accept.value(), decline.value());
     let for_decline = token.clone();
     let (starts, until) = (format::moment(lang, &offer.starts), format::moment(lang, &offer.until));
     view! {
@@ -87,8 +89,8 @@ fn Answer(
             <Remark icon=Icon::Attention><p>{td_string!(lang, tickets.frozen_text)}</p></Remark>
         })}
         <p class="quiet">{td_string!(lang, tickets.offer_text, until = until)}</p>
-        <NotDone error=Signal::derive(move || accepted.get().and_then(Result::err))/>
-        <NotDone error=Signal::derive(move || declined.get().and_then(Result::err))/>
+        <NotDone error=Signal::derive(move || latest.refusal(accept))/>
+        <NotDone error=Signal::derive(move || latest.refusal(decline))/>
         <ActionForm action=accept attr:class="form">
             <input type="hidden" name="token" value=token/>
             <button class="button button-accent button-wide" type="submit" data-testid="accept" disabled=move || accept.pending().get()>

@@ -11,6 +11,7 @@ use crate::error::AppError;
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
+use crate::latest::Latest;
 use api::{OrganizerDisputePolicy, OrganizerQuarantineReturn, OrganizerQuarantineSettle};
 use aside::SetAside;
 use domain::OrderId;
@@ -30,6 +31,7 @@ const HOUR_MS: i64 = 3_600_000;
 /// What can be done on the page.
 #[derive(Clone, Copy)]
 struct Actions {
+    latest: Latest,
     policy: ServerAction<OrganizerDisputePolicy>,
     give_back: ServerAction<OrganizerQuarantineReturn>,
     settle: ServerAction<OrganizerQuarantineSettle>,
@@ -37,18 +39,13 @@ struct Actions {
 
 impl Actions {
     fn new() -> Self {
-        Self { policy: ServerAction::new(), give_back: ServerAction::new(), settle: ServerAction::new() }
-    }
-
-    /// Changes with each answer: the page is read anew.
-    fn versions(self) -> [usize; 3] {
-        [self.policy.version().get(), self.give_back.version().get(), self.settle.version().get()]
+        let latest = Latest::of_page();
+        Self { latest, policy: latest.action(), give_back: latest.action(), settle: latest.action() }
     }
 
     /// Why the last decision was refused.
     fn refused(self) -> Option<AppError> {
-        let (give_back, settle) = (self.give_back.value().get(), self.settle.value().get());
-        give_back.and_then(Result::err).or_else(|| settle.and_then(Result::err))
+        self.latest.refusal(self.give_back).or_else(|| self.latest.refusal(self.settle))
     }
 }
 
@@ -62,7 +59,7 @@ fn short_id(id: OrderId) -> String {
 pub fn DisputesPage() -> impl IntoView {
     let lang = lang();
     let actions = Actions::new();
-    let desk = Resource::new(move || actions.versions(), |_| api::organizer_disputes());
+    let desk = Resource::new(move || actions.latest.changes(), |_| api::organizer_disputes());
     view! {
         <Title text=td_string!(lang, disputes.title)/>
         <Frame tab=Tab::Money>
@@ -185,7 +182,6 @@ fn Aside(list: Vec<SetAsideView>, actions: Actions) -> impl IntoView {
 fn Seats(policy: SeatPolicy, actions: Actions) -> impl IntoView {
     let lang = lang();
     let edits = may(Action::EditTerms);
-    let value = actions.policy.value();
     let (sells, hours) = match policy {
         SeatPolicy::Keep => (false, HOURS_OFFERED),
         SeatPolicy::Sell { until_before_start_ms } => (true, until_before_start_ms / HOUR_MS),
@@ -200,7 +196,7 @@ fn Seats(policy: SeatPolicy, actions: Actions) -> impl IntoView {
         <section class="org-part" data-testid="seat-policy" data-policy=word>
             <h2>{td_string!(lang, disputes.seats)}</h2>
             <p>{now}</p>
-            <Refused error=Signal::derive(move || value.get().and_then(Result::err)) detail=true/>
+            <Refused error=Signal::derive(move || actions.latest.refusal(actions.policy)) detail=true/>
             {edits.then(|| view! {
                 <ActionForm action=actions.policy attr:class="form dispute-policy" attr:data-testid="policy-form">
                     <label class="dispute-choice">

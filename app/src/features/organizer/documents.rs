@@ -12,10 +12,11 @@ use crate::error::AppError;
 use crate::format;
 use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
+use crate::typed::brought_back;
 use api::OrganizerDetailsSet;
 use domain::Code;
 use domain::document::{
-    ADDRESS_MAX_CHARS, DetailsView, DocumentKind, Issued, LIST_MAX, PREFIX_MAX_CHARS, TAX_ID_MAX_CHARS,
+    ADDRESS_MAX_CHARS, Details, DetailsView, DocumentKind, Issued, LIST_MAX, PREFIX_MAX_CHARS, TAX_ID_MAX_CHARS,
 };
 use domain::organizer::Action;
 use leptos::prelude::*;
@@ -29,6 +30,7 @@ const PATH: &str = "/organizer/settings/details";
 pub fn DetailsPage() -> impl IntoView {
     let lang = lang();
     let action = ServerAction::<OrganizerDetailsSet>::new();
+    let typed = StoredValue::new(brought_back::<OrganizerDetailsSet>());
     let view = Resource::new(|| (), |()| api::organizer_details());
     let value = action.value();
     Effect::new(move |_| {
@@ -50,7 +52,11 @@ pub fn DetailsPage() -> impl IntoView {
             <Transition>
                 {move || Suspend::new(async move {
                     match view.await {
-                        Ok(view) => view! { <Settings view action/> }.into_any(),
+                        Ok(view) => {
+                            // What was answered on this page is newer.
+                            let typed = typed.get_value().filter(|_| action.version().get_untracked() == 0);
+                            view! { <Settings view typed action/> }.into_any()
+                        }
                         Err(error) => view! { <Failure error back=PATH/> }.into_any(),
                     }
                 })}
@@ -101,9 +107,20 @@ fn refusal_text(lang: Locale, error: &AppError) -> String {
 }
 
 #[component]
-fn Settings(view: DetailsView, action: ServerAction<OrganizerDetailsSet>) -> impl IntoView {
+fn Settings(
+    view: DetailsView,
+    /// What a refused form without JavaScript brought back: it is shown with the version that it began from.
+    typed: Option<OrganizerDetailsSet>,
+    action: ServerAction<OrganizerDetailsSet>,
+) -> impl IntoView {
     let lang = lang();
     let DetailsView { name, details, version, last_number, next, newest } = view;
+    let (details, version) = match typed {
+        Some(OrganizerDetailsSet { address, tax_id, prefix, version }) => {
+            (Details { address, tax_id, prefix }, version)
+        }
+        None => (details, version),
+    };
     view! {
         <section class="org-part">
             <ActionForm action attr:class="form documents-form" attr:data-testid="details-form">

@@ -10,6 +10,7 @@ use crate::components::missing::Failure;
 use crate::components::raw_text::Title;
 use crate::i18n::td_string;
 use crate::lang::lang;
+use crate::typed::brought_back;
 use api::FeesSave;
 use domain::Currency;
 use domain::organizer::Action;
@@ -22,6 +23,7 @@ use leptos_router::hooks::use_query_map;
 pub fn FeesPage() -> impl IntoView {
     let lang = lang();
     let action = ServerAction::<FeesSave>::new();
+    let typed = StoredValue::new(brought_back::<FeesSave>());
     let list = Resource::new(|| (), |()| api::organizer_fees());
     let value = action.value();
     Effect::new(move |_| {
@@ -42,7 +44,11 @@ pub fn FeesPage() -> impl IntoView {
             <Transition>
                 {move || Suspend::new(async move {
                     match list.await {
-                        Ok(list) => view! { <Cards list action/> }.into_any(),
+                        Ok(list) => {
+                            // What was answered on this page is newer.
+                            let typed = typed.get_value().filter(|_| action.version().get_untracked() == 0);
+                            view! { <Cards list typed action/> }.into_any()
+                        }
                         Err(error) => view! { <Failure error back="/organizer/settings/fees"/> }.into_any(),
                     }
                 })}
@@ -85,16 +91,29 @@ fn Told(action: ServerAction<FeesSave>) -> impl IntoView {
 }
 
 #[component]
-fn Cards(list: Vec<FeesEntry>, action: ServerAction<FeesSave>) -> impl IntoView {
+fn Cards(
+    list: Vec<FeesEntry>,
+    /// What a refused form without JavaScript brought back: it is shown with the version that it began from.
+    typed: Option<FeesSave>,
+    action: ServerAction<FeesSave>,
+) -> impl IntoView {
     let lang = lang();
     let known: Vec<String> = list.iter().map(|entry| entry.schedule.currency.code().to_owned()).collect();
     let none = list.is_empty();
+    let (changed, added) = match typed {
+        Some(typed) if typed.version == 0 => (None, Some(typed.form)),
+        other => (other, None),
+    };
+    let (open, new) = added.map_or_else(|| (none, FeesForm::default()), |form| (true, form));
     let cards = list
         .into_iter()
         .map(|FeesEntry { version, schedule }| {
             let name = schedule.currency.code().to_owned();
             let (shown, label) = (name.clone(), name.clone());
-            let form = FeesForm::of(&schedule);
+            let (version, form) = match &changed {
+                Some(typed) if typed.form.currency == name => (typed.version, typed.form.clone()),
+                _ => (version, FeesForm::of(&schedule)),
+            };
             view! {
                 <section class="org-part fees-part" data-testid="fees" data-currency=name aria-label=label>
                     <h2>{shown}</h2>
@@ -106,9 +125,9 @@ fn Cards(list: Vec<FeesEntry>, action: ServerAction<FeesSave>) -> impl IntoView 
     view! {
         {none.then(|| view! { <p class="fees-none" data-testid="fees-none">{td_string!(lang, fees.none)}</p> })}
         {cards}
-        <details class="org-part fees-part fees-new" data-testid="fees-new" open=none>
+        <details class="org-part fees-part fees-new" data-testid="fees-new" open=open>
             <summary><h2>{td_string!(lang, fees.add)}</h2></summary>
-            <Card version=0 form=FeesForm::default() action known/>
+            <Card version=0 form=new action known/>
         </details>
     }
     .into_any()

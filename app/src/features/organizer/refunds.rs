@@ -78,7 +78,7 @@ pub fn RefundsPage() -> impl IntoView {
     let (query, acts) = (use_query_map(), Acts::new());
     let query = Memo::new(move |_| Query::of(&query.read()));
     let found = Resource::new(
-        move || (query.get(), acts.versions()),
+        move || (query.get(), acts.changes()),
         |(query, _)| organizer_refunds(query.status, query.performance, query.before),
     );
     view! {

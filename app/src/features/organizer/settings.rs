@@ -16,18 +16,34 @@ use crate::components::missing::Failure;
 use crate::components::raw_text::Title;
 use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
+use crate::latest::Latest;
 use api::{ProviderChoose, WebhookAdd};
 use domain::organizer::settings::{ProviderChoice, SettingsView};
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
+/// What can be done on the page.
+#[derive(Clone, Copy)]
+struct Acts {
+    latest: Latest,
+    choose: ServerAction<ProviderChoose>,
+    add: ServerAction<WebhookAdd>,
+}
+
+impl Acts {
+    fn new() -> Self {
+        let latest = Latest::of_page();
+        Self { latest, choose: latest.action(), add: latest.action() }
+    }
+}
+
 /// Provider and webhooks.
 #[component]
 pub fn SettingsPage() -> impl IntoView {
     let lang = lang();
-    let (choose, add) = (ServerAction::<ProviderChoose>::new(), ServerAction::<WebhookAdd>::new());
+    let acts = Acts::new();
     let settings = Resource::new(|| (), |()| api::organizer_settings());
-    let (chosen, added) = (choose.value(), add.value());
+    let (chosen, added) = (acts.choose.value(), acts.add.value());
     // A refusal leaves what is typed where it is.
     Effect::new(move |_| {
         if matches!(chosen.get(), Some(Ok(()))) {
@@ -50,7 +66,7 @@ pub fn SettingsPage() -> impl IntoView {
             <Transition>
                 {move || Suspend::new(async move {
                     match settings.await {
-                        Ok(view) => view! { <Parts view choose add/> }.into_any(),
+                        Ok(view) => view! { <Parts view acts/> }.into_any(),
                         Err(error) => view! { <Failure error back="/organizer/settings"/> }.into_any(),
                     }
                 })}
@@ -61,19 +77,20 @@ pub fn SettingsPage() -> impl IntoView {
 }
 
 #[component]
-fn Parts(view: SettingsView, choose: ServerAction<ProviderChoose>, add: ServerAction<WebhookAdd>) -> impl IntoView {
+fn Parts(view: SettingsView, acts: Acts) -> impl IntoView {
     let SettingsView { provider, webhooks, secret } = view;
     view! {
-        <Provider choice=provider action=choose/>
-        <Webhooks list=webhooks handed=secret action=add/>
+        <Provider choice=provider acts/>
+        <Webhooks list=webhooks handed=secret acts/>
     }
     .into_any()
 }
 
 /// Who takes the payments.
 #[component]
-fn Provider(choice: ProviderChoice, action: ServerAction<ProviderChoose>) -> impl IntoView {
+fn Provider(choice: ProviderChoice, acts: Acts) -> impl IntoView {
     let lang = lang();
+    let action = acts.choose;
     let value = action.value();
     // A form without JavaScript brings it back in the address.
     let before = use_query_map().read_untracked().get_str("chosen").is_some();
@@ -105,7 +122,7 @@ fn Provider(choice: ProviderChoice, action: ServerAction<ProviderChoose>) -> imp
         <section class="org-part" aria-labelledby="provider-title">
             <h2 id="provider-title">{td_string!(lang, settings.provider)}</h2>
             <p class="quiet">{td_string!(lang, settings.provider_text)}</p>
-            <Said error=Signal::derive(move || value.get().and_then(Result::err))/>
+            <Said error=Signal::derive(move || acts.latest.refusal(action))/>
             <div class="notice-place" role="status">
                 {move || saved().then(|| view! {
                     <p class="notice" data-testid="chosen">

@@ -1,7 +1,8 @@
 //! What an order's page says about giving back: the way there, and what went back so far.
 
-use super::api::{order_refund_offer, page_of};
+use super::api::page_of;
 use crate::components::refund::status_text;
+use crate::error::AppError;
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
@@ -9,22 +10,19 @@ use domain::OrderId;
 use domain::refund::view::{RefundOffer, RefundView, Refused, ReturnableSeat};
 use leptos::prelude::*;
 
-/// Loaded by itself: tickets are shown also where this can't be had.
+/// What was read of it with the page: tickets are shown also where this can't be had.
 #[component]
-pub(in crate::features::orders) fn GivenBack(order: OrderId) -> impl IntoView {
-    let offer = Resource::new(move || order, |order| order_refund_offer(order.to_string()));
-    view! {
-        <Suspense>
-            {move || Suspend::new(async move {
-                match offer.await {
-                    Ok(offer) => view! { <Brief offer/> }.into_any(),
-                    // The page behind the link says why.
-                    Err(_) => view! { <Way order/> }.into_any(),
-                }
-            })}
-        </Suspense>
+pub(in crate::features::orders) fn GivenBack(
+    order: OrderId,
+    /// None while it is on its way.
+    offer: Option<Result<RefundOffer, AppError>>,
+) -> impl IntoView {
+    match offer {
+        Some(Ok(offer)) => view! { <Brief offer/> }.into_any(),
+        // The page behind the link says why.
+        Some(Err(_)) => view! { <Way order/> }.into_any(),
+        None => ().into_any(),
     }
-    .into_any()
 }
 
 #[component]

@@ -1,9 +1,9 @@
 //! Which tickets, what they come to, and the button that names it.
 
+use super::Quoted;
 use super::api::{self, OrderRefundAsk, order_refund_quote};
 use crate::components::notice::Refused;
 use crate::components::seat_choice::{SeatChoice, asked_seats};
-use crate::error::AppError;
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
@@ -11,19 +11,23 @@ use domain::ids::join_seats;
 use domain::refund::Approval;
 use domain::refund::view::{RefundOffer, RefundQuote};
 use domain::{OrderId, SeatNo};
-use leptos::prelude::*;
+use leptos::{prelude::*, task::spawn_local};
 use leptos_router::hooks::use_query_map;
+use std::collections::BTreeSet;
 
 /// The boxes, and the quote of what is ticked.
 #[component]
-pub(super) fn Choose(offer: RefundOffer, ask: ServerAction<OrderRefundAsk>) -> impl IntoView {
+pub(super) fn Choose(
+    offer: RefundOffer,
+    /// What the seats of the address come to, which are ticked at first.
+    quote: Quoted,
+    ask: ServerAction<OrderRefundAsk>,
+) -> impl IntoView {
     let lang = lang();
     let order = offer.order;
     let chosen = RwSignal::new(asked_seats(&use_query_map().read_untracked(), &offer.seats));
-    let answer = Resource::new(
-        move || chosen.with(|chosen| chosen.iter().copied().collect::<Vec<SeatNo>>()),
-        move |seats| quote(order, seats),
-    );
+    let quoted = RwSignal::new(quote);
+    follow(order, chosen, quoted);
     let show = format!(
         "<button class=\"button\" type=\"submit\" data-testid=\"refund-show\">{}</button>",
         td_string!(lang, refunds.show)
@@ -37,25 +41,41 @@ pub(super) fn Choose(offer: RefundOffer, ask: ServerAction<OrderRefundAsk>) -> i
             <noscript inner_html=show></noscript>
         </form>
         <div class="refund-quote" aria-live="polite">
-            <Transition>
-                {move || Suspend::new(async move {
-                    match answer.await {
-                        Some(Ok(quote)) => view! { <Quote quote ask/> }.into_any(),
-                        Some(Err(error)) => view! { <Refused error=Some(error)/> }.into_any(),
-                        None => view! {
-                            <p class="quiet" data-testid="choose-hint">{td_string!(lang, refunds.choose_hint)}</p>
-                        }
-                        .into_any(),
-                    }
-                })}
-            </Transition>
+            {move || match quoted.get() {
+                Some(Ok(quote)) => view! { <Quote quote ask/> }.into_any(),
+                Some(Err(error)) => view! { <Refused error=Some(error)/> }.into_any(),
+                None => view! {
+                    <p class="quiet" data-testid="choose-hint">{td_string!(lang, refunds.choose_hint)}</p>
+                }
+                .into_any(),
+            }}
         </div>
     }
     .into_any()
 }
 
+/// Asks what the ticked boxes come to whenever they change. The quote of before stays until the answer is here.
+fn follow(order: OrderId, chosen: RwSignal<BTreeSet<SeatNo>>, quoted: RwSignal<Quoted>) {
+    let begun = chosen.get_untracked();
+    Effect::new(move |before: Option<BTreeSet<SeatNo>>| {
+        let now = chosen.get();
+        if *before.as_ref().unwrap_or(&begun) != now {
+            let asked = now.clone();
+            spawn_local(async move {
+                let answer = quote_of(order, asked.clone()).await;
+                // Other boxes may be ticked by now, and the page may be gone.
+                if chosen.try_with_untracked(|chosen| *chosen == asked) == Some(true) {
+                    quoted.try_set(answer);
+                }
+            });
+        }
+        now
+    });
+}
+
 /// The quote of a choice; none of an empty one.
-async fn quote(order: OrderId, seats: Vec<SeatNo>) -> Option<Result<RefundQuote, AppError>> {
+pub(super) async fn quote_of(order: OrderId, seats: BTreeSet<SeatNo>) -> Quoted {
+    let seats: Vec<SeatNo> = seats.into_iter().collect();
     if seats.is_empty() { None } else { Some(order_refund_quote(order, join_seats(&seats)).await) }
 }
 

@@ -26,8 +26,9 @@ pub async fn organizer_details_set(
 ) -> Result<(), AppError> {
     use crate::context;
     use domain::document::Details;
-    let typed = Details { address, tax_id, prefix };
-    context::backend()?.set_details(&context::session()?, typed, version).await?;
+    let typed = Details { address: address.clone(), tax_id: tax_id.clone(), prefix: prefix.clone() };
+    let set = context::backend()?.set_details(&context::session()?, typed, version).await;
+    context::keep_typed(set, || OrganizerDetailsSet { address, tax_id, prefix, version })?;
     context::redirect_form(&format!("{}?saved=1", super::PATH));
     Ok(())
 }

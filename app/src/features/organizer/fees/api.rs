@@ -20,7 +20,8 @@ pub async fn fees_save(
     form: FeesForm,
 ) -> Result<String, AppError> {
     use crate::context;
-    let currency = context::backend()?.save_fees(&context::session()?, version, &form).await?;
+    let saved = context::backend()?.save_fees(&context::session()?, version, &form).await;
+    let currency = context::keep_typed(saved, || FeesSave { version, form })?;
     context::redirect_form(&format!("/organizer/settings/fees?saved={currency}"));
     Ok(currency.code().to_owned())
 }

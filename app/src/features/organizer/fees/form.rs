@@ -200,9 +200,13 @@ pub(super) fn Card(
 #[component]
 fn CurrencyChoice(known: Vec<String>, typed: Typed) -> impl IntoView {
     let lang = lang();
+    let chosen = typed.form.with_untracked(|form| form.currency.clone());
     let options = Currency::in_force()
         .filter(|code| !known.iter().any(|known| known == code))
-        .map(|code| view! { <option value=code>{code}</option> })
+        .map(|code| {
+            let selected = chosen == code;
+            view! { <option value=code selected=selected>{code}</option> }
+        })
         .collect_view();
     view! {
         <label class="field">

@@ -98,11 +98,18 @@ pub async fn organizer_refund_rule(
     currency: String,
 ) -> Result<(), AppError> {
     use crate::context;
-    let currency = chosen("currency", Some(currency), |text| text.parse().ok())?;
-    let rule = domain::refund::typed::typed_rule(&automatic, &four_eyes, currency)?;
-    context::backend()?.set_approval_rule(&context::session()?, rule).await?;
+    let set = set_rule(&automatic, &four_eyes, &currency).await;
+    context::keep_typed(set, || OrganizerRefundRule { automatic, four_eyes, currency })?;
     context::redirect_form(&format!("{LIST}?saved=1"));
     Ok(())
+}
+
+#[cfg(feature = "ssr")]
+async fn set_rule(automatic: &str, four_eyes: &str, currency: &str) -> Result<(), AppError> {
+    use crate::context;
+    let currency = chosen("currency", Some(currency.to_owned()), |text| text.parse().ok())?;
+    let rule = domain::refund::typed::typed_rule(automatic, four_eyes, currency)?;
+    Ok(context::backend()?.set_approval_rule(&context::session()?, rule).await?)
 }
 
 /// What is left of an order to give back, whatever the policy says.
@@ -163,11 +170,18 @@ pub async fn organizer_terms_save(
     form: TermsForm,
 ) -> Result<(), AppError> {
     use crate::context;
-    let policy = form.policy()?;
-    let resells = form.resells.is_some();
-    context::backend()?.set_refund_policy(&context::session()?, id, version, &policy, resells).await?;
+    let saved = save_terms(id, version, &form).await;
+    context::keep_typed(saved, || OrganizerTermsSave { id, version, form })?;
     context::redirect_form(&format!("{}?saved=1", page_of(&id.to_string())));
     Ok(())
+}
+
+#[cfg(feature = "ssr")]
+async fn save_terms(id: PerformanceId, version: i32, form: &TermsForm) -> Result<(), AppError> {
+    use crate::context;
+    let policy = form.policy()?;
+    let resells = form.resells.is_some();
+    Ok(context::backend()?.set_refund_policy(&context::session()?, id, version, &policy, resells).await?)
 }
 
 /// Cancels a performance: all of its orders get their money back.

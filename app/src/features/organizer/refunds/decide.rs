@@ -5,6 +5,8 @@ use crate::error::AppError;
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
+use crate::latest::Latest;
+use crate::typed::brought_back;
 use domain::{Money, RefundId};
 use leptos::prelude::*;
 
@@ -15,27 +17,42 @@ pub(super) const NOTE_MAX_CHARS: u32 = 500;
 /// told once, above it.
 #[derive(Clone, Copy)]
 pub(super) struct Acts {
+    latest: Latest,
     decide: ServerAction<OrganizerRefundDecide>,
     retry: ServerAction<OrganizerRefundRetry>,
     /// The rule of who has to agree.
     pub(super) rule: ServerAction<OrganizerRefundRule>,
+    /// What a refused rule without JavaScript brought back.
+    ruled: StoredValue<Option<OrganizerRefundRule>>,
 }
 
 impl Acts {
-    /// Those of a page.
+    /// Those of a page: made where it is built, and not inside of its waiting parts.
     pub(super) fn new() -> Self {
-        Self { decide: ServerAction::new(), retry: ServerAction::new(), rule: ServerAction::new() }
+        let latest = Latest::of_page();
+        Self {
+            latest,
+            decide: latest.action(),
+            retry: latest.action(),
+            rule: latest.action(),
+            ruled: StoredValue::new(brought_back()),
+        }
     }
 
-    /// Changes with every answer: what is shown is asked for anew.
-    pub(super) fn versions(self) -> usize {
-        self.decide.version().get() + self.retry.version().get() + self.rule.version().get()
+    /// Changes with the answers after which what is shown is to be asked for anew.
+    pub(super) fn changes(self) -> usize {
+        self.latest.changes()
     }
 
     /// Why the last one was refused.
     pub(super) fn error(self) -> Option<AppError> {
-        let of = |answer: Option<Result<(), AppError>>| answer.and_then(Result::err);
-        of(self.decide.value().get()).or_else(|| of(self.retry.value().get())).or_else(|| of(self.rule.value().get()))
+        let Self { latest, decide, retry, rule, .. } = self;
+        latest.refusal(decide).or_else(|| latest.refusal(retry)).or_else(|| latest.refusal(rule))
+    }
+
+    /// The rule that was refused just now.
+    pub(super) fn typed_rule(self) -> Option<OrganizerRefundRule> {
+        self.ruled.get_value().filter(|_| self.latest.is_none())
     }
 }
 

@@ -78,9 +78,15 @@ fn Form(rule: ApprovalRule, currency: Option<Currency>, acts: Acts) -> impl Into
     let unit = move || {
         currency.map_or_else(|| td_string!(lang, refunds.rule_minor).to_owned(), |currency| currency.to_string())
     };
-    let automatic = field_text(rule.automatic_to_minor, currency);
-    let four_eyes = rule.four_eyes_from_minor.map(|minor| field_text(minor, currency)).unwrap_or_default();
     let code = currency.map(|currency| currency.to_string()).unwrap_or_default();
+    // Amounts that were typed in another unit would be others here.
+    let (automatic, four_eyes) = match acts.typed_rule().filter(|typed| typed.currency == code) {
+        Some(typed) => (typed.automatic, typed.four_eyes),
+        None => (
+            field_text(rule.automatic_to_minor, currency),
+            rule.four_eyes_from_minor.map(|minor| field_text(minor, currency)).unwrap_or_default(),
+        ),
+    };
     view! {
         <div role="status" class="notice-place">
             {move || saved().then(|| view! {

@@ -14,6 +14,8 @@ use crate::features::organizer::frame::{Frame, Tab, may};
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
+use crate::latest::Latest;
+use crate::typed::brought_back;
 use cancel::Cancelling;
 use domain::Code;
 use domain::organizer::Action;
@@ -26,8 +28,19 @@ use leptos_router::hooks::{use_params_map, use_query_map};
 /// What can be done on the page.
 #[derive(Clone, Copy)]
 struct Acts {
+    latest: Latest,
     save: ServerAction<OrganizerTermsSave>,
     cancel: ServerAction<OrganizerPerformanceCancel>,
+    /// What refused terms without JavaScript brought back.
+    typed: StoredValue<Option<OrganizerTermsSave>>,
+}
+
+impl Acts {
+    /// Those of a page: made where it is built, and not inside of its waiting parts.
+    fn new() -> Self {
+        let latest = Latest::of_page();
+        Self { latest, save: latest.action(), cancel: latest.action(), typed: StoredValue::new(brought_back()) }
+    }
 }
 
 /// The terms of one performance.
@@ -35,7 +48,7 @@ struct Acts {
 pub fn TermsPage() -> impl IntoView {
     let params = use_params_map();
     let id = move || params.read().get("id").unwrap_or_default();
-    let acts = Acts { save: ServerAction::new(), cancel: ServerAction::new() };
+    let acts = Acts::new();
     let terms = Resource::new(id, organizer_terms);
     // A refused form keeps what was typed; a change is shown as it is kept.
     Effect::new(move |_| {
@@ -88,7 +101,7 @@ fn Terms(terms: PerformanceTerms, acts: Acts) -> impl IntoView {
             <p class="quiet">{td_string!(lang, refunds.terms_text)}</p>
             <Policy terms=terms.clone() acts/>
         </section>
-        <Cancelling terms action=acts.cancel/>
+        <Cancelling terms acts/>
     }
     .into_any()
 }
@@ -109,19 +122,22 @@ fn Policy(terms: PerformanceTerms, acts: Acts) -> impl IntoView {
         .into_any();
     }
     let value = acts.save.value();
-    let (brought_back, saved_before) = {
+    // What was saved since is newer than what came with the page.
+    let open = !matches!(value.get_untracked(), Some(Ok(())));
+    // Refused terms come back with the version that they began from.
+    let typed = acts.typed.get_value().filter(|typed| acts.latest.is_none() && typed.id == terms.performance);
+    let version = typed.as_ref().map_or(terms.version, |typed| typed.version);
+    let (asked, saved_before) = {
         let query = use_query_map();
         let query = query.read_untracked();
-        // What was saved since is newer than what the address says.
-        let open = !matches!(value.get_untracked(), Some(Ok(())));
         (editor::of_query(&query).filter(|_| open), query.get_str("saved").is_some())
     };
     let saved = move || match value.get() {
         Some(answer) => answer.is_ok(),
         None => saved_before,
     };
-    let form = RwSignal::new(brought_back.unwrap_or(kept));
-    let error = Signal::derive(move || value.get().and_then(Result::err));
+    let form = RwSignal::new(typed.map(|typed| typed.form).or(asked).unwrap_or(kept));
+    let error = Signal::derive(move || acts.latest.refusal(acts.save));
     view! {
         <Conflict error/>
         <div role="status" class="notice-place">
@@ -130,7 +146,7 @@ fn Policy(terms: PerformanceTerms, acts: Acts) -> impl IntoView {
             })}
         </div>
         <div class="terms-columns">
-            <Editor id=terms.performance version=terms.version form action=acts.save/>
+            <Editor id=terms.performance version form action=acts.save/>
             <preview::Preview form starts currency/>
         </div>
     }

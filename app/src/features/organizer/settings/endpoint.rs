@@ -11,6 +11,7 @@ use crate::features::organizer::frame::{Frame, Sub, Subnav, Tab};
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
+use crate::latest::Latest;
 use domain::organizer::settings::{EndpointPage, EndpointView};
 use domain::{Code, EndpointId};
 use leptos::prelude::*;
@@ -20,6 +21,7 @@ use leptos_router::hooks::{use_navigate, use_params_map, use_query_map};
 /// What can be done on the page. One of each: a refusal that the address brings back is told once, on top.
 #[derive(Clone, Copy)]
 pub(super) struct Acts {
+    latest: Latest,
     enable: ServerAction<WebhookEnable>,
     rotate: ServerAction<WebhookRotate>,
     remove: ServerAction<WebhookRemove>,
@@ -29,21 +31,24 @@ pub(super) struct Acts {
 
 impl Acts {
     fn new() -> Self {
+        let latest = Latest::of_page();
         Self {
-            enable: ServerAction::new(),
-            rotate: ServerAction::new(),
-            remove: ServerAction::new(),
-            redeliver: ServerAction::new(),
+            latest,
+            enable: latest.action(),
+            rotate: latest.action(),
+            remove: latest.action(),
+            redeliver: latest.action(),
         }
     }
 
     /// Why the last one was refused.
     fn error(self) -> Option<AppError> {
-        let of = |answer: Option<Result<(), AppError>>| answer.and_then(Result::err);
-        of(self.enable.value().get())
-            .or_else(|| of(self.remove.value().get()))
-            .or_else(|| self.rotate.value().get().and_then(Result::err))
-            .or_else(|| self.redeliver.value().get().and_then(Result::err))
+        let Self { latest, enable, rotate, remove, redeliver } = self;
+        latest
+            .refusal(enable)
+            .or_else(|| latest.refusal(remove))
+            .or_else(|| latest.refusal(rotate))
+            .or_else(|| latest.refusal(redeliver))
     }
 }
 

@@ -1,5 +1,6 @@
 //! The endpoints of the organization, and the form for another one.
 
+use super::Acts;
 use super::api::{WebhookAdd, page_of};
 use super::said::{Doing, Once, Said, kind_text, last_text};
 use crate::components::icon::{Icon, Sign};
@@ -16,9 +17,10 @@ pub(super) fn Webhooks(
     list: WebhookList,
     /// The secret of an endpoint that a form without JavaScript added.
     handed: Option<EndpointSecret>,
-    action: ServerAction<WebhookAdd>,
+    acts: Acts,
 ) -> impl IntoView {
     let lang = lang();
+    let action = acts.add;
     let value = action.value();
     let secret = Signal::derive(move || match value.get() {
         Some(answer) => answer.ok(),
@@ -42,7 +44,7 @@ pub(super) fn Webhooks(
             <h2 id="webhooks-title">{td_string!(lang, settings.webhooks)}</h2>
             <p class="quiet">{td_string!(lang, settings.webhooks_text)}</p>
             <Once secret/>
-            <Said error=Signal::derive(move || value.get().and_then(Result::err))/>
+            <Said error=Signal::derive(move || acts.latest.refusal(action))/>
             <div class="notice-place" role="status">{removed}</div>
             {none.then(|| view! {
                 <p class="settings-none" data-testid="no-endpoints">{td_string!(lang, settings.endpoints_none)}</p>

@@ -1,7 +1,8 @@
 //! The end of a performance before its time: what it means, the step itself, and how far the money is.
 
-use super::super::api::{OrganizerPerformanceCancel, OrganizerRefundBatchRetry, organizer_refund_batch, page_of};
+use super::super::api::{OrganizerRefundBatchRetry, organizer_refund_batch, page_of};
 use super::super::{Query, Refusal};
+use super::Acts;
 use crate::alive::Alive;
 use crate::components::refund::moment;
 use crate::features::organizer::frame::may;
@@ -23,18 +24,18 @@ const RELOAD_S: u32 = 5;
 
 /// Cancelling, or how far it is.
 #[component]
-pub(super) fn Cancelling(terms: PerformanceTerms, action: ServerAction<OrganizerPerformanceCancel>) -> impl IntoView {
+pub(super) fn Cancelling(terms: PerformanceTerms, acts: Acts) -> impl IntoView {
     match terms.batch.clone() {
         Some(batch) => view! { <Progress id=terms.performance starts=terms.starts batch/> }.into_any(),
-        None => view! { <Cancel terms action/> }.into_any(),
+        None => view! { <Cancel terms acts/> }.into_any(),
     }
 }
 
 #[component]
-fn Cancel(terms: PerformanceTerms, action: ServerAction<OrganizerPerformanceCancel>) -> impl IntoView {
+fn Cancel(terms: PerformanceTerms, acts: Acts) -> impl IntoView {
     let lang = lang();
-    let value = action.value();
-    let error = Signal::derive(move || value.get().and_then(Result::err));
+    let action = acts.cancel;
+    let error = Signal::derive(move || acts.latest.refusal(action));
     let paid = format::money(lang, terms.paid);
     let figures = view! {
         <dl class="pairs">
