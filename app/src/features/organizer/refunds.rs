@@ -11,6 +11,7 @@ pub use order::OrderRefundPage;
 pub use terms::TermsPage;
 
 use super::frame::{Frame, Sub, Subnav, Tab};
+use super::search::{option, performance_options};
 use crate::components::icon::{Icon, Sign};
 use crate::components::missing::Failure;
 use crate::components::raw_text::Title;
@@ -146,20 +147,11 @@ fn Shown(desk: RefundDesk, query: Query, acts: Acts) -> impl IntoView {
 #[component]
 fn Filter(performances: Vec<PerformanceChoice>, query: Query) -> impl IntoView {
     let lang = lang();
-    let performances = performances
-        .into_iter()
-        .map(|choice| {
-            let id = choice.id.to_string();
-            let selected = query.performance.as_deref() == Some(&id);
-            let text = format!("{} · {} · {}", choice.artist, choice.event, format::day(lang, &choice.starts));
-            view! { <option value=id selected=selected>{text}</option> }
-        })
-        .collect_view();
+    let performances = performance_options(lang, performances, query.performance.as_deref());
     let statuses = RefundStatus::ALL
         .iter()
         .map(|status| {
-            let selected = query.status.as_deref() == Some(status.as_str());
-            view! { <option value=status.as_str() selected=selected>{status_text(lang, *status)}</option> }
+            option(status.as_str().to_owned(), status_text(lang, *status).to_owned(), query.status.as_deref())
         })
         .collect_view();
     view! {
