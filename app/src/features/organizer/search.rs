@@ -120,6 +120,11 @@ pub(super) fn option(value: String, text: String, chosen: Option<&str>) -> impl 
     view! { <option value=value selected=selected>{text}</option> }
 }
 
+/// A performance by its names.
+pub(super) fn performance_text(lang: Locale, choice: &PerformanceChoice) -> String {
+    format!("{} · {} · {}", choice.artist, choice.event, format::day(lang, &choice.starts))
+}
+
 /// The performances that a filter offers.
 pub(super) fn performance_options(
     lang: Locale,
@@ -128,10 +133,7 @@ pub(super) fn performance_options(
 ) -> impl IntoView + use<> {
     performances
         .into_iter()
-        .map(|choice| {
-            let text = format!("{} · {} · {}", choice.artist, choice.event, format::day(lang, &choice.starts));
-            option(choice.id.to_string(), text, chosen)
-        })
+        .map(|choice| option(choice.id.to_string(), performance_text(lang, &choice), chosen))
         .collect_view()
 }
 
