@@ -145,3 +145,29 @@ local function look_at(csv, allowed, now, ending)
   end
   return wanted, chosen, total, refused, first
 end
+
+-- Gives seats (comma separated) other bytes: all or nothing. `turn` answers the byte that a seat gets for the one
+-- that it has, 'taken' where that may not be, nothing where it stays. The entry of the log is of the kind given.
+local function turn_all(csv, kind, turn)
+  local total, unknown, taken, change = redis.call('STRLEN', SEATS), {}, {}, {}
+  for seat in string.gmatch(csv, '%d+') do
+    local no = tonumber(seat)
+    if no >= total then
+      unknown[#unknown + 1] = seat
+    else
+      local byte = turn(byte_of(no))
+      if byte == 'taken' then
+        taken[#taken + 1] = seat
+      elseif byte then
+        change[#change + 1] = { no, byte }
+      end
+    end
+  end
+  if #unknown > 0 then return { 'unknown', table.concat(unknown, ',') } end
+  if #taken > 0 then return { 'taken', table.concat(taken, ',') } end
+  if #change == 0 then return { 'again' } end
+  local delta = {}
+  for _, one in ipairs(change) do set_byte(one[1], one[2], delta) end
+  redis.call('XADD', LOG, '*', 't', kind, 'e', '', 'd', table.concat(delta, ','))
+  return { 'ok' }
+end
