@@ -31,6 +31,7 @@ mod postgres;
 mod process;
 mod programs;
 mod redis;
+mod server;
 mod user;
 
 use std::path::Path;
