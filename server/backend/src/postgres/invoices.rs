@@ -1,6 +1,6 @@
 //! Documents with numbers, and the sequences that the numbers come from.
 
-use super::catalog::currency;
+use super::catalog::{bad, currency};
 use super::details::details;
 use domain::document::{Details, DocumentKind, Paper};
 use domain::money::fees::{Amounts, LineKind, Rate};
@@ -11,10 +11,6 @@ use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{AssertSqlSafe, PgConnection, PgExecutor, Row as _};
 use uuid::Uuid;
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
-}
 
 /// Paid orders without an invoice, with whose they are: the first that were paid come first. Those without
 /// tickets only when they were paid before an instant.
