@@ -42,7 +42,8 @@ end
 local has, open = held_by(account)
 set_held_by(account, has + #wanted, open)
 -- The order is there already: the kind of entry of seats that go on and off sale.
-local entry = redis.call('XADD', LOG, '*', 't', 'block', 'e', table.concat(ending.ids, ','), 'd', table.concat(delta, ','))
+local entry = redis.call('XADD', LOG, '*', 't', 'block', 'e', table.concat(ending.ids, ','), 'd',
+  table.concat(delta, ','))
 -- Of a record that was rebuilt nobody knows the visit that chose the seats: then no visit ends with the sale.
 save_hold(id, { a = account, s = table.concat(wanted, ','), n = #wanted, w = before and before.w, v = tonumber(ARGV[7]),
   c = tonumber(ARGV[8]), x = till, o = till, st = 'paying', k = attempt, p = before and before.p or '-', rc = attempt,
