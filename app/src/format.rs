@@ -4,6 +4,7 @@
 //! digits are exact, whatever the currency. Nothing here reads a clock or a time zone database.
 
 use crate::i18n::Locale;
+use domain::time::civil;
 use domain::{Millis, Money, ZonedTime};
 
 /// Between an amount or a symbol and what belongs to it: keeps them on one line.
@@ -150,28 +151,14 @@ pub fn beside(at: Millis, near: &ZonedTime) -> ZonedTime {
         at,
         zone: near.zone.clone(),
         year: i16::try_from(year).unwrap_or(i16::MAX),
-        month,
-        day,
+        month: small(month),
+        day: small(day),
         hour: small(minute / 60),
         minute: small(minute % 60),
         // The first of January 1970 was a Thursday.
         weekday: small((days + 3).rem_euclid(7) + 1),
         offset_min: near.offset_min,
     }
-}
-
-/// Year, month and day of a number of days since 1970, by the Gregorian calendar. Counted from the first
-/// of March, so that the leap day is the last of its year, in eras of 400 years.
-fn civil(days: i64) -> (i64, u8, u8) {
-    const ERA_DAYS: i64 = 146_097;
-    let from_march = days + 719_468;
-    let (era, of_era) = (from_march.div_euclid(ERA_DAYS), from_march.rem_euclid(ERA_DAYS));
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let march_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    (era * 400 + year + i64::from(month <= 2), small(month), small(day))
 }
 
 /// A part of a date or a time, which is small by its nature.

@@ -43,3 +43,17 @@ pub struct ZonedTime {
     /// Offset from UTC in minutes, east positive.
     pub offset_min: i32,
 }
+
+/// Year, month and day of a number of days since 1970, by the Gregorian calendar. Counted from the first of
+/// March, so that the leap day is the last of its year, in eras of 400 years.
+pub fn civil(days: i64) -> (i64, i64, i64) {
+    const ERA_DAYS: i64 = 146_097;
+    let from_march = days + 719_468;
+    let (era, of_era) = (from_march.div_euclid(ERA_DAYS), from_march.rem_euclid(ERA_DAYS));
+    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let march_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * march_month + 2) / 5 + 1;
+    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
+    (era * 400 + year + i64::from(month <= 2), month, day)
+}

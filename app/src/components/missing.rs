@@ -1,10 +1,11 @@
-//! Pages that aren't there, and pages that can't be shown right now.
+//! Pages that aren't there, pages that can't be shown right now, and links that can't be used.
 
 use crate::components::raw_text::Title;
 use crate::error::AppError;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use crate::response;
+use crate::route::local_path;
 use domain::Code;
 use leptos::prelude::*;
 
@@ -51,6 +52,31 @@ pub fn Failure(
             <p>{error.text(lang)}</p>
             <p><a class=class rel=rel href=href>{way}</a></p>
         </section>
+    }
+    .into_any()
+}
+
+/// Why what a link is for can't be done by who looks at it, and what to do.
+#[component]
+pub fn LinkFailure(
+    /// Why.
+    error: AppError,
+    /// The same in words.
+    text: &'static str,
+    /// The page of the link, to come back to after signing in.
+    back: String,
+) -> impl IntoView {
+    let lang = lang();
+    response::page_status(error.code().http_status());
+    let back = local_path(Some(&back));
+    let way = match error.code() {
+        Code::SignInRequired => Some((format!("/sign-in?next={back}"), td_string!(lang, common.sign_in))),
+        Code::EmailUnconfirmed => Some(("/confirm".to_owned(), td_string!(lang, common.confirm_hint_link))),
+        _ => None,
+    };
+    view! {
+        <p data-testid="refusal" data-code=error.code().as_str()>{text}</p>
+        {way.map(|(href, name)| view! { <p><a class="button button-accent" href=href>{name}</a></p> })}
     }
     .into_any()
 }

@@ -31,6 +31,7 @@ mod postgres;
 mod process;
 mod programs;
 mod redis;
+mod server;
 mod user;
 
 use std::path::Path;
@@ -41,6 +42,7 @@ pub use programs::Places;
 use folder::{Folder, Sockets};
 use postgres::Postgres;
 use redis::Redis;
+use server::{Server, Start};
 
 /// Which stores to start; the others have an address in the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,7 +130,7 @@ impl Stores {
     /// Stops what was started, lets it write down what it has, and frees the folder. Close the
     /// pools first: connections that are still open are cut.
     pub async fn stop(self) -> Result<(), EmbeddedError> {
-        let (postgres, redis) = tokio::join!(end_postgres(self.postgres), end_redis(self.redis));
+        let (postgres, redis) = tokio::join!(end(self.postgres), end(self.redis));
         self.sockets.remove();
         postgres.and(redis)
     }
@@ -181,23 +183,16 @@ impl Stores {
 
 /// Ends what did start when its companion did not.
 async fn give_up(postgres: Option<Postgres>, redis: Option<Redis>, sockets: &Sockets) {
-    let ended = end_postgres(postgres).await.and(end_redis(redis).await);
+    let ended = end(postgres).await.and(end(redis).await);
     if let Err(error) = ended {
         tracing::warn!(%error, "an embedded store was left behind");
     }
     sockets.remove();
 }
 
-async fn end_postgres(postgres: Option<Postgres>) -> Result<(), EmbeddedError> {
-    match postgres {
-        Some(mut postgres) => postgres.stop().await,
-        None => Ok(()),
-    }
-}
-
-async fn end_redis(redis: Option<Redis>) -> Result<(), EmbeddedError> {
-    match redis {
-        Some(mut redis) => redis.stop().await,
+async fn end<P: Start>(server: Option<Server<P>>) -> Result<(), EmbeddedError> {
+    match server {
+        Some(mut server) => server.stop().await,
         None => Ok(()),
     }
 }

@@ -72,9 +72,8 @@ async fn order_paper(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    let Ok(id) = id.parse::<OrderId>() else { return refuse(Code::NotFound, "there is no such order") };
-    let session = match signed_in(&caller, &headers, &format!("/orders/{id}")) {
-        Ok(session) => session,
+    let (id, session) = match order_and_session(&id, &caller, &headers) {
+        Ok(found) => found,
         Err(no) => return *no,
     };
     match state.backend.order_papers(&session, id).await {
@@ -109,15 +108,22 @@ async fn calendar(
     Path(id): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    let Ok(id) = id.parse::<OrderId>() else { return refuse(Code::NotFound, "there is no such order") };
-    let session = match signed_in(&caller, &headers, &format!("/orders/{id}")) {
-        Ok(session) => session,
+    let (id, session) = match order_and_session(&id, &caller, &headers) {
+        Ok(found) => found,
         Err(no) => return *no,
     };
     match state.backend.calendar_file(&session, id).await {
         Ok(text) => file("text/calendar; charset=utf-8", "attachment; filename=\"event.ics\"", text.into_bytes()),
         Err(error) => failed(&error),
     }
+}
+
+/// The order that is asked for, and who asks.
+fn order_and_session(id: &str, caller: &Caller, headers: &HeaderMap) -> Result<(OrderId, Session), Box<Response>> {
+    let Ok(id) = id.parse::<OrderId>() else {
+        return Err(Box::new(refuse(Code::NotFound, "there is no such order")));
+    };
+    Ok((id, signed_in(caller, headers, &format!("/orders/{id}"))?))
 }
 
 /// Who asks. A person who follows a link is led through the sign-in to the page that has it; a program is refused.

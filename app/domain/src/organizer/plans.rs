@@ -5,6 +5,7 @@
 mod choices;
 mod outline;
 
+pub use crate::venue::csv::COLUMNS;
 pub use choices::{Choices, ColumnChoice, ENCODINGS, SEPARATORS};
 pub use outline::{CategoryRow, Counts, Outline, SectionRow, StandingRow};
 
@@ -32,22 +33,6 @@ const CELL_MAX_CHARS: usize = 60;
 pub const COLUMNS_MAX: usize = 100;
 /// Lines of a table that are shown.
 const SAMPLE_LINES_MAX: usize = 5;
-/// Our columns of a table, as `docs/venues.md` explains them.
-pub const COLUMNS: [&str; 13] = [
-    "section",
-    "row",
-    "seat",
-    "x",
-    "y",
-    "category",
-    "price",
-    "currency",
-    "type",
-    "capacity",
-    "restricted_view",
-    "note",
-    "id",
-];
 
 /// What a check found, as it is kept beside the file: bounded, whatever the file was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

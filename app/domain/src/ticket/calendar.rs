@@ -4,7 +4,7 @@
 //! The instant is written in UTC, which needs no description of a time zone in the file and can't be wrong;
 //! the venue's own time and zone are told in the text.
 
-use crate::time::{Millis, ZonedTime};
+use crate::time::{Millis, ZonedTime, civil};
 
 /// How long an evening is in a calendar, as nobody says when it ends.
 const DURATION: &str = "PT3H";
@@ -80,20 +80,6 @@ fn utc(at: Millis) -> String {
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let (year, month, day) = civil(days);
     format!("{year:04}{month:02}{day:02}T{:02}{:02}{:02}Z", second / 3_600, second / 60 % 60, second % 60)
-}
-
-/// Year, month and day of a number of days since 1970, by the Gregorian calendar. Counted from the first of
-/// March, so that the leap day is the last of its year, in eras of 400 years.
-fn civil(days: i64) -> (i64, i64, i64) {
-    const ERA_DAYS: i64 = 146_097;
-    let from_march = days + 719_468;
-    let (era, of_era) = (from_march.div_euclid(ERA_DAYS), from_march.rem_euclid(ERA_DAYS));
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let march_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * march_month + 2) / 5 + 1;
-    let month = if march_month < 10 { march_month + 3 } else { march_month - 9 };
-    (era * 400 + year + i64::from(month <= 2), month, day)
 }
 
 /// A value of the type TEXT (RFC 5545, 3.3.11). What can't be in one is left out.

@@ -2,7 +2,7 @@
 //! work without JavaScript.
 
 use super::tickets_api::{TicketOffer, TicketReissue, TicketRename, TicketTakeBack};
-use crate::components::icon::{Icon, Sign};
+use crate::components::notice::RefusedAs;
 use crate::error::AppError;
 use crate::format;
 use crate::i18n::{Locale, td_string};
@@ -83,18 +83,7 @@ pub(super) fn NotDone(
     /// The refusal, while there is one.
     error: Signal<Option<AppError>>,
 ) -> impl IntoView {
-    let lang = lang();
-    view! {
-        <div class="notice-place" role="alert">
-            {move || error.get().map(|error| view! {
-                <p class="notice notice-bad" data-testid="refusal" data-code=error.code().as_str()>
-                    <Sign icon=Icon::Attention/>
-                    <span>{refusal_text(lang, &error)}</span>
-                </p>
-            })}
-        </div>
-    }
-    .into_any()
+    view! { <RefusedAs error text=refusal_text/> }.into_any()
 }
 
 /// What was refused last, if that is the latest answer.

@@ -16,8 +16,8 @@ use crate::components::raw_text::Title;
 use crate::components::refund::{Policy, Steps, cause_text, next_text, status_text};
 use crate::components::seat_choice::asked_seats;
 use crate::components::{
-    icon::{Icon, Sign},
-    notice::Remark,
+    icon::Icon,
+    notice::{RefusedAs, Remark},
 };
 use crate::error::AppError;
 use crate::format;
@@ -127,18 +127,7 @@ fn Refund(loaded: Loaded, ask: ServerAction<OrderRefundAsk>) -> impl IntoView {
 /// Why it was refused; that something changed is said in the words of this page.
 #[component]
 fn NotDone(error: Signal<Option<AppError>>) -> impl IntoView {
-    let lang = lang();
-    view! {
-        <div class="notice-place" role="alert">
-            {move || error.get().map(|error| view! {
-                <p class="notice notice-bad" data-testid="refusal" data-code=error.code().as_str()>
-                    <Sign icon=Icon::Attention/>
-                    <span>{refusal_text(lang, &error)}</span>
-                </p>
-            })}
-        </div>
-    }
-    .into_any()
+    view! { <RefusedAs error text=refusal_text/> }.into_any()
 }
 
 fn refusal_text(lang: Locale, error: &AppError) -> &'static str {

@@ -6,6 +6,7 @@ use super::tickets_api::{self, TransferAccept, TransferDecline};
 use crate::components::raw_text::Title;
 use crate::components::{
     icon::{Icon, Sign},
+    missing::LinkFailure,
     notice::Remark,
 };
 use crate::error::AppError;
@@ -13,8 +14,6 @@ use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;
 use crate::latest::Latest;
-use crate::response;
-use crate::route::local_path;
 use crate::session::use_visitor;
 use domain::Code;
 use domain::ticket::change::TransferOffer;
@@ -112,22 +111,12 @@ fn Answer(
 #[component]
 fn NotYet(error: AppError, token: String) -> impl IntoView {
     let lang = lang();
-    response::page_status(error.code().http_status());
-    let back = local_path(Some(&format!("/transfers/{token}")));
-    let way = match error.code() {
-        Code::SignInRequired => Some((format!("/sign-in?next={back}"), td_string!(lang, common.sign_in))),
-        Code::EmailUnconfirmed => Some(("/confirm".to_owned(), td_string!(lang, common.confirm_hint_link))),
-        _ => None,
-    };
     let text = match error.code() {
         Code::SignInRequired => td_string!(lang, tickets.offer_sign_in),
         Code::Forbidden => td_string!(lang, tickets.offer_other_address),
         Code::LinkInvalid => td_string!(lang, tickets.offer_over),
         _ => error.text(lang),
     };
-    view! {
-        <p data-testid="refusal" data-code=error.code().as_str()>{text}</p>
-        {way.map(|(href, name)| view! { <p><a class="button button-accent" href=href>{name}</a></p> })}
-    }
-    .into_any()
+    let back = format!("/transfers/{token}");
+    view! { <LinkFailure error text back/> }.into_any()
 }

@@ -7,6 +7,7 @@ use crate::components::raw_text::{Title, in_area};
 use crate::components::{
     icon::{Icon, Sign},
     missing::Failure,
+    notice::RefusedAs,
 };
 use crate::error::AppError;
 use crate::format;
@@ -77,14 +78,7 @@ fn Said(action: ServerAction<OrganizerDetailsSet>) -> impl IntoView {
         None => saved_before,
     };
     view! {
-        <div class="notice-place" role="alert">
-            {move || value.get().and_then(Result::err).map(|error| view! {
-                <p class="notice notice-bad" data-testid="refusal" data-code=error.code().as_str()>
-                    <Sign icon=Icon::Attention/>
-                    <span>{refusal_text(lang, &error)}</span>
-                </p>
-            })}
-        </div>
+        <RefusedAs error=Signal::derive(move || value.get().and_then(Result::err)) text=refusal_text/>
         <div class="notice-place" role="status">
             {move || saved().then(|| view! {
                 <p class="notice" data-testid="saved"><Sign icon=Icon::Check/><span>{td_string!(lang, documents.saved)}</span></p>

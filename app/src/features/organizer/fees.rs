@@ -7,6 +7,7 @@ use self::form::{Card, refusal_text};
 use super::frame::{Frame, Sub, Subnav, Tab};
 use crate::components::icon::{Icon, Sign};
 use crate::components::missing::Failure;
+use crate::components::notice::RefusedAs;
 use crate::components::raw_text::Title;
 use crate::i18n::td_string;
 use crate::lang::lang;
@@ -70,14 +71,7 @@ fn Told(action: ServerAction<FeesSave>) -> impl IntoView {
         None => saved_before.map(|currency| currency.code().to_owned()),
     };
     view! {
-        <div class="notice-place" role="alert">
-            {move || value.get().and_then(Result::err).map(|error| view! {
-                <p class="notice notice-bad" data-testid="refusal" data-code=error.code().as_str()>
-                    <Sign icon=Icon::Attention/>
-                    <span>{refusal_text(lang, &error)}</span>
-                </p>
-            })}
-        </div>
+        <RefusedAs error=Signal::derive(move || value.get().and_then(Result::err)) text=refusal_text/>
         <div class="notice-place" role="status">
             {move || saved().map(|currency| view! {
                 <p class="notice" data-testid="saved">

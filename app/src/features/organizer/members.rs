@@ -11,9 +11,9 @@ pub use join::JoinPage;
 use super::frame::{Frame, Tab, role_name};
 use crate::components::raw_text::Title;
 use crate::components::{
-    icon::{Icon, Sign},
+    icon::Icon,
     missing::Failure,
-    notice::Remark,
+    notice::{RefusedAs, Remark},
 };
 use crate::error::AppError;
 use crate::format;
@@ -277,16 +277,5 @@ fn refusal_text(lang: Locale, error: &AppError) -> &'static str {
 /// A refusal of this page, announced when it appears.
 #[component]
 fn Refusal(#[prop(into)] error: Signal<Option<AppError>>) -> impl IntoView {
-    let lang = lang();
-    view! {
-        <div class="notice-place" role="alert">
-            {move || error.get().map(|error| view! {
-                <p class="notice notice-bad" data-testid="refusal" data-code=error.code().as_str()>
-                    <Sign icon=Icon::Attention/>
-                    <span>{refusal_text(lang, &error)}</span>
-                </p>
-            })}
-        </div>
-    }
-    .into_any()
+    view! { <RefusedAs error text=refusal_text/> }.into_any()
 }

@@ -4,6 +4,7 @@ mod api;
 mod books;
 
 use super::frame::{Frame, Sub, Subnav, Tab};
+use super::search::performance_options;
 use crate::components::missing::Failure;
 use crate::components::raw_text::Title;
 use crate::format;
@@ -11,7 +12,6 @@ use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
 use books::OneCurrency;
 use domain::organizer::money::{MoneyReport, MoneyTable, Period};
-use domain::organizer::search::PerformanceChoice;
 use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 use leptos_router::params::ParamsMap;
@@ -38,11 +38,6 @@ fn period_text(lang: Locale, period: Period) -> &'static str {
         Period::Month => td_string!(lang, money.period_month),
         Period::All => td_string!(lang, money.period_all),
     }
-}
-
-/// A performance by its names.
-fn performance_text(lang: Locale, choice: &PerformanceChoice) -> String {
-    format!("{} · {} · {}", choice.artist, choice.event, format::day(lang, &choice.starts))
 }
 
 /// Where a table of the same period and performance is.
@@ -141,14 +136,8 @@ fn Narrow(report: MoneyReport) -> impl IntoView {
             view! { <option value=each.as_str() selected=*each == period>{period_text(lang, *each)}</option> }
         })
         .collect_view();
-    let performances = choices
-        .into_iter()
-        .map(|choice| {
-            let selected = performance == Some(choice.id);
-            let text = performance_text(lang, &choice);
-            view! { <option value=choice.id.to_string() selected=selected>{text}</option> }
-        })
-        .collect_view();
+    let chosen = performance.map(|id| id.to_string());
+    let performances = performance_options(lang, choices, chosen.as_deref());
     view! {
         <form class="org-line" method="get" action="/organizer/money" data-testid="money-form">
             <label class="field">

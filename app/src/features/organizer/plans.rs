@@ -13,3 +13,4 @@ mod said;
 pub use import::ImportPage;
 pub use list::PlansPage;
 pub use plan::PlanPage;
+pub(super) use said::SaidInFull;

@@ -11,8 +11,9 @@ pub use order::OrderRefundPage;
 pub use terms::TermsPage;
 
 use super::frame::{Frame, Sub, Subnav, Tab};
-use crate::components::icon::{Icon, Sign};
+use super::search::{option, performance_options};
 use crate::components::missing::Failure;
+use crate::components::notice::RefusedAs;
 use crate::components::raw_text::Title;
 use crate::components::refund::{cause_text, status_text};
 use crate::error::AppError;
@@ -146,20 +147,11 @@ fn Shown(desk: RefundDesk, query: Query, acts: Acts) -> impl IntoView {
 #[component]
 fn Filter(performances: Vec<PerformanceChoice>, query: Query) -> impl IntoView {
     let lang = lang();
-    let performances = performances
-        .into_iter()
-        .map(|choice| {
-            let id = choice.id.to_string();
-            let selected = query.performance.as_deref() == Some(&id);
-            let text = format!("{} · {} · {}", choice.artist, choice.event, format::day(lang, &choice.starts));
-            view! { <option value=id selected=selected>{text}</option> }
-        })
-        .collect_view();
+    let performances = performance_options(lang, performances, query.performance.as_deref());
     let statuses = RefundStatus::ALL
         .iter()
         .map(|status| {
-            let selected = query.status.as_deref() == Some(status.as_str());
-            view! { <option value=status.as_str() selected=selected>{status_text(lang, *status)}</option> }
+            option(status.as_str().to_owned(), status_text(lang, *status).to_owned(), query.status.as_deref())
         })
         .collect_view();
     view! {
@@ -255,30 +247,18 @@ fn refusal_text(lang: Locale, error: &AppError) -> &'static str {
     }
 }
 
+/// The sentence that names the field.
+fn particulars(error: &AppError) -> Option<String> {
+    matches!(error.code(), Code::InvalidInput | Code::LimitExceeded).then(|| error.0.message.clone())
+}
+
 /// A refusal of these pages with the sentence that names the field, announced when it appears.
 #[component]
 fn Refusal(
     /// The refusal, while there is one.
     error: Signal<Option<AppError>>,
 ) -> impl IntoView {
-    let lang = lang();
-    let particulars = |error: &AppError| {
-        matches!(error.code(), Code::InvalidInput | Code::LimitExceeded).then(|| error.0.message.clone())
-    };
-    view! {
-        <div class="notice-place" role="alert">
-            {move || error.get().map(|error| view! {
-                <p class="notice notice-bad" data-testid="refusal" data-code=error.code().as_str()>
-                    <Sign icon=Icon::Attention/>
-                    <span>
-                        {refusal_text(lang, &error)}
-                        {particulars(&error).map(|text| view! { " " <small lang="en" data-testid="refusal-detail">{text}</small> })}
-                    </span>
-                </p>
-            })}
-        </div>
-    }
-    .into_any()
+    view! { <RefusedAs error text=refusal_text detail=particulars/> }.into_any()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::frame::{Frame, Tab};
 use crate::components::raw_text::Title;
 use crate::components::{missing::Failure, order_status::status_text};
 use crate::format;
-use crate::i18n::td_string;
+use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
 use domain::order::OrderStatus;
 use domain::organizer::search::{Found, FoundOrder, PerformanceChoice};
@@ -114,23 +114,37 @@ fn Shown(found: Found, query: Query) -> impl IntoView {
     .into_any()
 }
 
+/// One choice of a filter: as it stands in the address, and as people read it.
+pub(super) fn option(value: String, text: String, chosen: Option<&str>) -> impl IntoView + use<> {
+    let selected = chosen == Some(value.as_str());
+    view! { <option value=value selected=selected>{text}</option> }
+}
+
+/// A performance by its names.
+pub(super) fn performance_text(lang: Locale, choice: &PerformanceChoice) -> String {
+    format!("{} · {} · {}", choice.artist, choice.event, format::day(lang, &choice.starts))
+}
+
+/// The performances that a filter offers.
+pub(super) fn performance_options(
+    lang: Locale,
+    performances: Vec<PerformanceChoice>,
+    chosen: Option<&str>,
+) -> impl IntoView + use<> {
+    performances
+        .into_iter()
+        .map(|choice| option(choice.id.to_string(), performance_text(lang, &choice), chosen))
+        .collect_view()
+}
+
 #[component]
 fn Form(performances: Vec<PerformanceChoice>, query: Query) -> impl IntoView {
     let lang = lang();
-    let performances = performances
-        .into_iter()
-        .map(|choice| {
-            let id = choice.id.to_string();
-            let selected = query.performance.as_deref() == Some(&id);
-            let text = format!("{} · {} · {}", choice.artist, choice.event, format::day(lang, &choice.starts));
-            view! { <option value=id selected=selected>{text}</option> }
-        })
-        .collect_view();
+    let performances = performance_options(lang, performances, query.performance.as_deref());
     let statuses = OrderStatus::ALL
         .iter()
         .map(|status| {
-            let selected = query.status.as_deref() == Some(status.as_str());
-            view! { <option value=status.as_str() selected=selected>{status_text(lang, *status)}</option> }
+            option(status.as_str().to_owned(), status_text(lang, *status).to_owned(), query.status.as_deref())
         })
         .collect_view();
     view! {

@@ -14,6 +14,7 @@ use super::error::EmbeddedError;
 use super::folder::{Folder, Log, Sockets, last_lines};
 use super::process::{self, Kind, PROBE_LIMIT, PROBE_PAUSE, Process, START_LIMIT};
 use super::programs::{Places, leading_number};
+use super::server::{Server, Start};
 use super::user::{self, ServerUser};
 
 const KIND: Kind = Kind {
@@ -63,15 +64,11 @@ const SETTINGS: [(&str, &str); 18] = [
 ];
 
 /// A running Postgres.
-#[derive(Debug)]
-pub(super) struct Postgres {
-    plan: Plan,
-    process: Process,
-}
+pub(super) type Postgres = Server<Plan>;
 
 /// All that is needed to start it, again and again.
 #[derive(Debug)]
-struct Plan {
+pub(super) struct Plan {
     program: PathBuf,
     home: PathBuf,
     cluster: PathBuf,
@@ -81,7 +78,7 @@ struct Plan {
     url: String,
 }
 
-impl Postgres {
+impl Server<Plan> {
     /// Makes the cluster if there is none, starts it, and waits until our database answers.
     pub(super) async fn start(
         folder: &Folder,
@@ -103,35 +100,7 @@ impl Postgres {
         } else {
             plan.make_cluster().await?;
         }
-        let process = plan.launch().await?;
-        Ok(Self { plan, process })
-    }
-
-    /// Its address.
-    pub(super) fn url(&self) -> &str {
-        &self.plan.url
-    }
-
-    /// Its process id, while it runs.
-    pub(super) fn pid(&self) -> Option<u32> {
-        self.process.pid()
-    }
-
-    /// Whether it is gone.
-    pub(super) fn has_ended(&mut self) -> Result<bool, EmbeddedError> {
-        Ok(self.process.ended()?.is_some())
-    }
-
-    /// Ends it, if it runs, and starts it at the same address.
-    pub(super) async fn restart(&mut self) -> Result<(), EmbeddedError> {
-        self.process.stop().await?;
-        self.process = self.plan.launch().await?;
-        Ok(())
-    }
-
-    /// Ends it.
-    pub(super) async fn stop(&mut self) -> Result<(), EmbeddedError> {
-        self.process.stop().await
+        Self::launch(plan).await
     }
 }
 
@@ -169,28 +138,6 @@ impl Plan {
         fs::rename(&draft, &self.cluster).map_err(EmbeddedError::file("rename", &draft))
     }
 
-    /// Starts the server; again, as long as processes of a killed one hold its memory.
-    async fn launch(&self) -> Result<Process, EmbeddedError> {
-        end_orphan(&self.cluster).await?;
-        let deadline = Instant::now() + START_LIMIT;
-        loop {
-            let start_bytes = self.log.end_bytes();
-            let mut process = Process::spawn(KIND, self.command(), &self.log)?;
-            match self.answers(&mut process, deadline).await {
-                Ok(()) => return Ok(process),
-                Err(EmbeddedError::Ended { .. })
-                    if self.log.says_since(start_bytes, STILL_IN_USE) && Instant::now() < deadline =>
-                {
-                    sleep(PROBE_PAUSE).await;
-                }
-                Err(error) => {
-                    process.stop().await?;
-                    return Err(error);
-                }
-            }
-        }
-    }
-
     fn command(&self) -> std::process::Command {
         let mut command = process::command(&self.program, &self.home, self.user.as_ref());
         command.arg("-D").arg(&self.cluster);
@@ -215,22 +162,35 @@ impl Plan {
                 }
                 Ok(Err(_)) | Err(_) => {}
             }
-            if let Some(status) = process.ended()? {
-                return Err(EmbeddedError::Ended {
-                    server: KIND.name,
-                    status,
-                    log: self.log.path().to_owned(),
-                    tail: self.log.tail(),
-                });
+            process.pause(&self.log, deadline).await?;
+        }
+    }
+}
+
+impl Start for Plan {
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Starts the server; again, as long as processes of a killed one hold its memory.
+    async fn launch(&self) -> Result<Process, EmbeddedError> {
+        end_orphan(&self.cluster).await?;
+        let deadline = Instant::now() + START_LIMIT;
+        loop {
+            let start_bytes = self.log.end_bytes();
+            let mut process = Process::spawn(KIND, self.command(), &self.log)?;
+            match self.answers(&mut process, deadline).await {
+                Ok(()) => return Ok(process),
+                Err(EmbeddedError::Ended { .. })
+                    if self.log.says_since(start_bytes, STILL_IN_USE) && Instant::now() < deadline =>
+                {
+                    sleep(PROBE_PAUSE).await;
+                }
+                Err(error) => {
+                    process.stop().await?;
+                    return Err(error);
+                }
             }
-            if Instant::now() > deadline {
-                return Err(EmbeddedError::Silent {
-                    server: KIND.name,
-                    limit: START_LIMIT,
-                    log: self.log.path().to_owned(),
-                });
-            }
-            sleep(PROBE_PAUSE).await;
         }
     }
 }

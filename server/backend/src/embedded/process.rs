@@ -78,6 +78,19 @@ impl Process {
         self.child.try_wait().map_err(|source| EmbeddedError::Run { program: self.kind.program.into(), source })
     }
 
+    /// Between two attempts to reach it: waits a moment, unless it has ended or its time is over.
+    pub(super) async fn pause(&mut self, log: &Log, deadline: Instant) -> Result<(), EmbeddedError> {
+        let server = self.kind.name;
+        if let Some(status) = self.ended()? {
+            return Err(EmbeddedError::Ended { server, status, log: log.path().to_owned(), tail: log.tail() });
+        }
+        if Instant::now() > deadline {
+            return Err(EmbeddedError::Silent { server, limit: START_LIMIT, log: log.path().to_owned() });
+        }
+        sleep(PROBE_PAUSE).await;
+        Ok(())
+    }
+
     /// Ends it and waits for it: gently, then firmly, then by force.
     pub(super) async fn stop(&mut self) -> Result<(), EmbeddedError> {
         let Some(pid) = self.pid() else { return Ok(()) };

@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, timeout};
 use url::Url;
 
 use super::error::EmbeddedError;
 use super::folder::{Folder, Log, Sockets};
-use super::process::{self, Kind, PROBE_LIMIT, PROBE_PAUSE, Process, START_LIMIT};
+use super::process::{self, Kind, PROBE_LIMIT, Process, START_LIMIT};
 use super::programs::Places;
+use super::server::{Server, Start};
 
 const KIND: Kind = Kind {
     name: "Redis",
@@ -40,15 +41,11 @@ const SETTINGS: [(&str, &str); 11] = [
 ];
 
 /// A running Redis.
-#[derive(Debug)]
-pub(super) struct Redis {
-    plan: Plan,
-    process: Process,
-}
+pub(super) type Redis = Server<Plan>;
 
 /// All that is needed to start it, again and again.
 #[derive(Debug)]
-struct Plan {
+pub(super) struct Plan {
     program: PathBuf,
     home: PathBuf,
     socket: PathBuf,
@@ -56,65 +53,18 @@ struct Plan {
     url: String,
 }
 
-impl Redis {
+impl Server<Plan> {
     /// Starts it and waits until it answers.
     pub(super) async fn start(folder: &Folder, sockets: &Sockets, places: &Places) -> Result<Self, EmbeddedError> {
         let program = places.redis()?;
         let socket = sockets.redis();
         let plan =
             Plan { program, home: folder.redis_home()?, url: url_of(&socket), socket, log: folder.log("redis")? };
-        let process = plan.launch().await?;
-        Ok(Self { plan, process })
-    }
-
-    /// Its address.
-    pub(super) fn url(&self) -> &str {
-        &self.plan.url
-    }
-
-    /// Its process id, while it runs.
-    pub(super) fn pid(&self) -> Option<u32> {
-        self.process.pid()
-    }
-
-    /// Whether it is gone.
-    pub(super) fn has_ended(&mut self) -> Result<bool, EmbeddedError> {
-        Ok(self.process.ended()?.is_some())
-    }
-
-    /// Ends it, if it runs, and starts it at the same address.
-    pub(super) async fn restart(&mut self) -> Result<(), EmbeddedError> {
-        self.process.stop().await?;
-        self.process = self.plan.launch().await?;
-        Ok(())
-    }
-
-    /// Ends it.
-    pub(super) async fn stop(&mut self) -> Result<(), EmbeddedError> {
-        self.process.stop().await
+        Self::launch(plan).await
     }
 }
 
 impl Plan {
-    async fn launch(&self) -> Result<Process, EmbeddedError> {
-        self.clear_up().await?;
-        let mut command = process::command(&self.program, &self.home, None);
-        for (name, value) in SETTINGS {
-            command.arg(format!("--{name}")).arg(value);
-        }
-        command.arg("--dir").arg(&self.home);
-        command.arg("--unixsocket").arg(&self.socket);
-        command.arg("--pidfile").arg(self.pid_file());
-        let mut process = Process::spawn(KIND, command, &self.log)?;
-        match self.answers(&mut process).await {
-            Ok(()) => Ok(process),
-            Err(error) => {
-                process.stop().await?;
-                Err(error)
-            }
-        }
-    }
-
     /// Ends what a killed parent left behind, and removes its traces.
     async fn clear_up(&self) -> Result<(), EmbeddedError> {
         let pid_file = self.pid_file();
@@ -139,27 +89,37 @@ impl Plan {
             if let Ok(Ok(())) = timeout(PROBE_LIMIT, ping(&self.url)).await {
                 return Ok(());
             }
-            if let Some(status) = process.ended()? {
-                return Err(EmbeddedError::Ended {
-                    server: KIND.name,
-                    status,
-                    log: self.log.path().to_owned(),
-                    tail: self.log.tail(),
-                });
-            }
-            if Instant::now() > deadline {
-                return Err(EmbeddedError::Silent {
-                    server: KIND.name,
-                    limit: START_LIMIT,
-                    log: self.log.path().to_owned(),
-                });
-            }
-            sleep(PROBE_PAUSE).await;
+            process.pause(&self.log, deadline).await?;
         }
     }
 
     fn pid_file(&self) -> PathBuf {
         self.home.join("redis.pid")
+    }
+}
+
+impl Start for Plan {
+    fn url(&self) -> &str {
+        &self.url
+    }
+
+    async fn launch(&self) -> Result<Process, EmbeddedError> {
+        self.clear_up().await?;
+        let mut command = process::command(&self.program, &self.home, None);
+        for (name, value) in SETTINGS {
+            command.arg(format!("--{name}")).arg(value);
+        }
+        command.arg("--dir").arg(&self.home);
+        command.arg("--unixsocket").arg(&self.socket);
+        command.arg("--pidfile").arg(self.pid_file());
+        let mut process = Process::spawn(KIND, command, &self.log)?;
+        match self.answers(&mut process).await {
+            Ok(()) => Ok(process),
+            Err(error) => {
+                process.stop().await?;
+                Err(error)
+            }
+        }
     }
 }
 

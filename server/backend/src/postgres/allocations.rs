@@ -1,5 +1,6 @@
 //! Seats kept for somebody.
 
+use super::catalog::bad;
 use domain::allocation::AllocationKind;
 use domain::hold::ALLOCATIONS_MAX;
 use domain::{AllocationId, Millis, OrganizationId, PerformanceId, SeatNo};
@@ -33,10 +34,6 @@ pub(crate) struct AllocationRow {
     pub(crate) kind: AllocationKind,
     pub(crate) release: Option<Millis>,
     pub(crate) version: i32,
-}
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
 }
 
 fn allocation(row: &PgRow) -> sqlx::Result<AllocationRow> {

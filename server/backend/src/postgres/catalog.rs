@@ -113,6 +113,7 @@ const PERFORMANCE: &str = "
     left join queue_state q on q.performance_id = p.id
     left join draws d on d.performance_id = p.id";
 
+/// What a column says that it never should.
 pub(super) fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
     sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
 }

@@ -1,14 +1,11 @@
 //! The numbers of the on-sale desk, samples of sales, and the settings of a running sale.
 
+use super::catalog::bad;
 use domain::organizer::desk::{DoorSample, MinuteSum, SaleSettings, Sample};
 use domain::queue::control::Reason;
 use domain::{Millis, PerformanceId};
 use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row as _};
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
-}
 
 fn count(row: &PgRow, column: &str) -> sqlx::Result<u32> {
     u32::try_from(row.try_get::<i64, _>(column)?).map_err(|e| bad(column, e))

@@ -1,6 +1,6 @@
 //! Disputes, what they make of an order, and what becomes of its seats.
 
-use super::catalog::currency;
+use super::catalog::{bad, currency};
 use crate::error::Result;
 use domain::dispute::{DisputeStatus, SeatPolicy};
 use domain::ledger::{Account, Shares};
@@ -8,10 +8,6 @@ use domain::{AttemptId, Currency, DisputeId, Millis, Money, OrderId, Organizatio
 use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::{PgConnection, PgExecutor, Row as _};
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
-}
 
 fn status(row: &PgRow) -> sqlx::Result<DisputeStatus> {
     let text: String = row.try_get("status")?;

@@ -1,6 +1,6 @@
 //! Events of an organization with their performances, and the plans that they may take.
 
-use super::catalog::EventInsert;
+use super::catalog::{EventInsert, bad};
 use domain::organizer::sales::PlanHead;
 use domain::queue::Mode;
 use domain::{EventId, Millis, OrganizationId, PerformanceId, PlanId};
@@ -18,10 +18,6 @@ pub(crate) struct EventRow {
     pub(crate) description: String,
     pub(crate) cover: u8,
     pub(crate) picture: Option<String>,
-}
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
 }
 
 fn event(row: &PgRow) -> sqlx::Result<EventRow> {

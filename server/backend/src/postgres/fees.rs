@@ -1,15 +1,11 @@
 //! Fee schedules: those of organizations, and those that performances were published with.
 
-use super::catalog;
+use super::catalog::{self, bad};
 use domain::money::fees::{FeeSchedule, Rate, TaxMode, TaxRule};
 use domain::{Currency, Millis, OrderId, OrganizationId, PerformanceId};
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::{PgExecutor, Postgres, Row as _};
 use std::collections::HashMap;
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
-}
 
 fn rate(row: &PgRow, column: &str) -> sqlx::Result<Rate> {
     let basis_points = u32::try_from(row.try_get::<i32, _>(column)?).map_err(|e| bad(column, e))?;

@@ -2,6 +2,7 @@
 //!
 //! Each change is one statement and names what it expects: who is late changes nothing.
 
+use super::catalog::bad;
 use crate::idempotency::{KeptAnswer, Lease};
 use domain::idempotency::{Fingerprint, Progress, Record};
 use domain::{AccountId, Millis};
@@ -21,10 +22,6 @@ pub(crate) struct Asked<'a> {
     pub(crate) fingerprint: Fingerprint,
     pub(crate) now: Millis,
     pub(crate) until: Millis,
-}
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
 }
 
 fn stored(row: &PgRow) -> sqlx::Result<Stored> {

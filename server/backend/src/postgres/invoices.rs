@@ -1,6 +1,6 @@
 //! Documents with numbers, and the sequences that the numbers come from.
 
-use super::catalog::currency;
+use super::catalog::{bad, currency};
 use super::details::details;
 use domain::document::{Details, DocumentKind, Paper};
 use domain::money::fees::{Amounts, LineKind, Rate};
@@ -11,10 +11,6 @@ use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{AssertSqlSafe, PgConnection, PgExecutor, Row as _};
 use uuid::Uuid;
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
-}
 
 /// Paid orders without an invoice, with whose they are: the first that were paid come first. Those without
 /// tickets only when they were paid before an instant.
@@ -107,14 +103,14 @@ pub(crate) async fn hold_orders(db: impl PgExecutor<'_>, orders: &[Uuid]) -> sql
     .collect())
 }
 
+/// Notes an instant (`$2`) at rows (`$1`); answers how many it was news of.
+async fn note(db: impl PgExecutor<'_>, sql: &'static str, ids: &[Uuid], now: Millis) -> sqlx::Result<u64> {
+    Ok(sqlx::query(sql).bind(ids).bind(now.0).execute(db).await?.rows_affected())
+}
+
 /// Notes that these orders have their invoices; answers how many it was news of.
 pub(crate) async fn set_invoiced(db: impl PgExecutor<'_>, orders: &[Uuid], now: Millis) -> sqlx::Result<u64> {
-    let done = sqlx::query("update orders set invoiced_ms = $2 where id = any($1) and invoiced_ms is null")
-        .bind(orders)
-        .bind(now.0)
-        .execute(db)
-        .await?;
-    Ok(done.rows_affected())
+    note(db, "update orders set invoiced_ms = $2 where id = any($1) and invoiced_ms is null", orders, now).await
 }
 
 /// A refund that is to be decided on.
@@ -157,12 +153,7 @@ pub(crate) async fn hold_refunds(db: impl PgExecutor<'_>, refunds: &[Uuid]) -> s
 
 /// Notes that these refunds are decided on; answers how many it was news of.
 pub(crate) async fn set_credited(db: impl PgExecutor<'_>, refunds: &[Uuid], now: Millis) -> sqlx::Result<u64> {
-    let done = sqlx::query("update refunds set credited_ms = $2 where id = any($1) and credited_ms is null")
-        .bind(refunds)
-        .bind(now.0)
-        .execute(db)
-        .await?;
-    Ok(done.rows_affected())
+    note(db, "update refunds set credited_ms = $2 where id = any($1) and credited_ms is null", refunds, now).await
 }
 
 /// The invoice of an order, and what notes and refunds say about it.

@@ -1,5 +1,6 @@
 //! The lines of orders: what each ticket and each fee came to, with its tax.
 
+use super::catalog::bad;
 use crate::error::Result;
 use domain::money::fees::{Amounts, Line, LineKind};
 use domain::{OrderId, SeatNo};
@@ -29,10 +30,6 @@ impl NewLines {
         self.tax.push(line.amounts.tax_minor);
         self.gross.push(line.amounts.gross_minor);
     }
-}
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
 }
 
 /// Writes lines: those of the orders that are named, which were written in the same transaction.

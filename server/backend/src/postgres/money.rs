@@ -4,8 +4,8 @@ use super::catalog::{bad, currency};
 use domain::ledger::Account;
 use domain::ledger::report::Sum;
 use domain::{Currency, Millis, OrderId, OrganizationId, PerformanceId};
-use sqlx::postgres::PgRow;
-use sqlx::{AssertSqlSafe, PgExecutor, Row as _};
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::{AssertSqlSafe, PgExecutor, Postgres, Row as _};
 use uuid::Uuid;
 
 /// The entries of an organization: those of its orders, the providers' fees for those, and its payouts. A fee is
@@ -28,6 +28,16 @@ const ENTRIES: &str = "
         select l.id, l.source, l.account, l.currency, l.amount_minor, l.at_ms, null::uuid, null::uuid, null::text, null::text
         from ledger_entries l where l.organization_id = $1 and l.order_id is null and $3::uuid is null and l.at_ms >= $2
             and not starts_with(l.source, 'provider-fee:'))";
+
+/// A question about the entries, which begins with [`ENTRIES`] and has its three parameters.
+fn about(
+    sql: String,
+    organization: OrganizationId,
+    since: Millis,
+    only: Option<PerformanceId>,
+) -> sqlx::query::Query<'static, Postgres, PgArguments> {
+    sqlx::query(AssertSqlSafe(sql)).bind(organization.0).bind(since.0).bind(only.map(|id| id.0))
+}
 
 fn account(row: &PgRow) -> sqlx::Result<Account> {
     let text: String = row.try_get("account")?;
@@ -52,10 +62,7 @@ pub(crate) async fn sums(
             coalesce(-sum(amount_minor) filter (where amount_minor < 0), 0)::bigint as credit_minor
          from entries group by 1, 2, 3, 4 order by 1, 2, 3, 4"
     );
-    sqlx::query(AssertSqlSafe(sql))
-        .bind(organization.0)
-        .bind(since.0)
-        .bind(only.map(|id| id.0))
+    about(sql, organization, since, only)
         .fetch_all(db)
         .await?
         .iter()
@@ -94,10 +101,7 @@ pub(crate) async fn entries(
     most: i64,
 ) -> sqlx::Result<Vec<EntryRow>> {
     let sql = format!("{ENTRIES} select * from entries order by id limit $4");
-    sqlx::query(AssertSqlSafe(sql))
-        .bind(organization.0)
-        .bind(since.0)
-        .bind(only.map(|id| id.0))
+    about(sql, organization, since, only)
         .bind(most)
         .fetch_all(db)
         .await?

@@ -1,6 +1,6 @@
 //! Orders: conditional transitions with their audit rows, and what pages show.
 
-use super::catalog::currency;
+use super::catalog::{bad, currency};
 use super::webhooks;
 use crate::webhooks::WebhookEvent;
 use domain::order::{OrderEvent, OrderStatus, Transition};
@@ -20,10 +20,6 @@ pub(crate) struct OrderRow {
     pub(crate) currency: Currency,
     pub(crate) total_minor: i64,
     pub(crate) expires: Millis,
-}
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
 }
 
 /// Reads a status column.

@@ -1,5 +1,6 @@
 //! Prices, zones and seats off sale of published performances.
 
+use super::catalog::bad;
 use domain::{Currency, EventId, OrganizationId, PerformanceId, PlanId};
 use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row as _};
@@ -17,10 +18,6 @@ pub(crate) struct PricedRow {
 pub(crate) struct ClaimRow {
     pub(crate) seat: u32,
     pub(crate) sold: bool,
-}
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
 }
 
 fn zone(row: &PgRow) -> sqlx::Result<u8> {

@@ -1,6 +1,7 @@
 //! What was set aside: how it goes back to the payer, or is settled another way. It is written by
 //! `attempts::quarantine`.
 
+use super::catalog::bad;
 use super::outbox::storable;
 use domain::organizer::disputes::{SetAsideKind, SetAsideState};
 use domain::{AttemptId, Currency, Millis, Money, OrderId, OrganizationId, RefundId};
@@ -8,10 +9,6 @@ use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::{AssertSqlSafe, PgConnection, PgExecutor, Row as _};
 use uuid::Uuid;
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
-}
 
 /// The attempt that a row `q` is about: the one that its evidence names, or whose payment it is.
 const ATTEMPT: &str = "coalesce(

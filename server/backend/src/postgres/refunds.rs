@@ -4,7 +4,7 @@
 //! Who changes a refund has locked its attempt before ([`super::attempts::lock`]), so that what is left of a
 //! payment is never counted while somebody else takes of it.
 
-use super::catalog::currency;
+use super::catalog::{bad, currency};
 use super::outbox::storable;
 use domain::ledger::{Origin, Shares};
 use domain::money::fees::{Amounts, LineKind};
@@ -72,10 +72,6 @@ pub(crate) fn shares_of(lines: impl IntoIterator<Item = (LineKind, Amounts)>, mi
         return Shares::all_to_organizer(minor);
     }
     Shares { organizer_minor: shares.organizer_minor + (minor - told), ..shares }
-}
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
 }
 
 /// Reads a seat's number as tables have it.

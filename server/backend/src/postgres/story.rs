@@ -1,6 +1,6 @@
 //! One order with all that was written about it, read in one snapshot.
 
-use super::catalog::currency;
+use super::catalog::{bad, currency};
 use super::orders::status;
 use domain::account::Role;
 use domain::order::{AttemptStatus, OrderStatus};
@@ -8,10 +8,6 @@ use domain::{AttemptId, Currency, Millis, OrderId, OrganizationId, PerformanceId
 use serde_json::Value;
 use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row as _};
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
-}
 
 fn instant(row: &PgRow, column: &str) -> sqlx::Result<Option<Millis>> {
     Ok(row.try_get::<Option<i64>, _>(column)?.map(Millis))

@@ -1,6 +1,7 @@
 //! Tickets. Whoever changes one locks its order first: so every change sees what the one before it did, and a
 //! refund never misses a ticket that takes another's place at the same moment.
 
+use super::catalog::bad;
 use super::{orders, transfers};
 use crate::mail;
 use crate::organizer::ticket_words;
@@ -38,10 +39,6 @@ pub(crate) async fn insert(db: &mut PgConnection, new: &NewTickets, now: Millis)
     .execute(db)
     .await?;
     Ok(done.rows_affected())
-}
-
-fn bad(column: &str, what: impl std::fmt::Display) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.to_string().into() }
 }
 
 fn seat(row: &PgRow) -> sqlx::Result<SeatNo> {

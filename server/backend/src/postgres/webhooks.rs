@@ -3,6 +3,7 @@
 //! Rows are locked in one order, endpoint first and then what waits for it, so that a failure that is noted and
 //! an endpoint that is disabled never wait for each other.
 
+use super::catalog::bad;
 use crate::postgres::outbox::storable;
 use crate::webhooks::{EndpointId, EndpointStatus, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent};
 use domain::{AccountId, Millis, OrganizationId};
@@ -100,10 +101,6 @@ pub(crate) async fn tell_refund(db: impl PgExecutor<'_>, refund: Uuid, now: Mill
          where r.id = any($1)"
     );
     tell(db, statement, WebhookEvent::RefundSucceeded, &[refund], now).await
-}
-
-fn bad(column: &str, what: String) -> sqlx::Error {
-    sqlx::Error::ColumnDecode { index: column.to_owned(), source: what.into() }
 }
 
 fn status(row: &PgRow) -> sqlx::Result<EndpointStatus> {

@@ -11,8 +11,8 @@ use crate::money::Money;
 use crate::venue::finding::{Code, Finding};
 use crate::venue::plan::{Kind, Plan, Row, Seat, stepped};
 
-/// The columns, in order.
-const HEADER: [&str; 13] = [
+/// Our columns of a table, in the order in which they are written, as `docs/venues.md` explains them.
+pub const COLUMNS: [&str; 13] = [
     "section",
     "row",
     "seat",
@@ -62,7 +62,7 @@ pub fn export(plan: &Plan) -> String {
     let prices: Vec<Option<Money>> = plan.categories.iter().map(|category| kept.price(&category.name)).collect();
     let mut writer = ::csv::WriterBuilder::new().terminator(::csv::Terminator::CRLF).from_writer(Vec::new());
     let written = "a record of as many texts as the header has always goes into memory";
-    writer.write_record(HEADER).expect(written);
+    writer.write_record(COLUMNS).expect(written);
     for (row, seat_nos) in plan.rows.iter().zip(plan.seats_by_row()) {
         for seat in seat_nos.iter().filter_map(|seat_no| plan.seat(*seat_no)) {
             let price = prices.get(usize::from(seat.category)).copied().flatten();

@@ -4,12 +4,11 @@
 use super::super::frame::role_name;
 use super::api::{self, OrganizerJoin};
 use super::{Refusal, refusal_text};
+use crate::components::missing::LinkFailure;
 use crate::components::raw_text::Title;
 use crate::error::AppError;
 use crate::i18n::td_string;
 use crate::lang::lang;
-use crate::response;
-use crate::route::local_path;
 use crate::session::use_visitor;
 use domain::Code;
 use domain::organizer::members::Offer;
@@ -77,20 +76,10 @@ fn Accept(offer: Offer, token: String, join: ServerAction<OrganizerJoin>) -> imp
 #[component]
 fn NotYet(error: AppError, token: String) -> impl IntoView {
     let lang = lang();
-    response::page_status(error.code().http_status());
-    let back = local_path(Some(&format!("/organizer/join?token={token}")));
-    let way = match error.code() {
-        Code::SignInRequired => Some((format!("/sign-in?next={back}"), td_string!(lang, common.sign_in))),
-        Code::EmailUnconfirmed => Some(("/confirm".to_owned(), td_string!(lang, common.confirm_hint_link))),
-        _ => None,
-    };
     let text = match error.code() {
         Code::SignInRequired => td_string!(lang, organizer.join_sign_in),
         _ => refusal_text(lang, &error),
     };
-    view! {
-        <p data-testid="refusal" data-code=error.code().as_str()>{text}</p>
-        {way.map(|(href, name)| view! { <p><a class="button button-accent" href=href>{name}</a></p> })}
-    }
-    .into_any()
+    let back = format!("/organizer/join?token={token}");
+    view! { <LinkFailure error text back/> }.into_any()
 }

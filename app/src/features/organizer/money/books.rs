@@ -1,6 +1,6 @@
 //! One currency of the report: its figures, its performances, and the accounts behind them.
 
-use super::performance_text;
+use super::super::search::performance_text;
 use crate::components::icon::{Icon, Sign};
 use crate::format;
 use crate::i18n::{Locale, td_string};

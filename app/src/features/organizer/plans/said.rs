@@ -31,19 +31,32 @@ pub(super) fn Said(
     #[prop(into)]
     error: Signal<Option<AppError>>,
 ) -> impl IntoView {
+    view! { <SaidInFull error text/> }.into_any()
+}
+
+/// A refusal about a plan in the words of a page, with its particulars below it; announced when it appears.
+#[component]
+pub(in super::super) fn SaidInFull(
+    /// The refusal, while there is one.
+    #[prop(into)]
+    error: Signal<Option<AppError>>,
+    /// The words.
+    text: fn(Locale, &AppError) -> &'static str,
+) -> impl IntoView {
     let lang = lang();
     view! {
         <div class="notice-place" role="alert">
             {move || error.get().map(|error| {
                 let particulars = matches!(error.code(), Code::SeatTaken | Code::InvalidInput)
                     .then(|| error.0.message.clone())
-                    .filter(|message| !message.is_empty());
+                    .filter(|message| !message.is_empty())
+                    .map(|message| view! { <p class="plans-particulars" lang="en" data-testid="why">{message}</p> });
                 view! {
                     <div class="notice notice-bad" data-testid="refusal" data-code=error.code().as_str()>
                         <Sign icon=Icon::Attention/>
                         <div>
                             <p>{text(lang, &error)}</p>
-                            {particulars.map(|message| view! { <p class="plans-particulars" lang="en">{message}</p> })}
+                            {particulars}
                         </div>
                     </div>
                 }

@@ -1,7 +1,8 @@
 //! Both sides of a difference: what we recorded, and what the provider lists.
 
-use super::words::{attempt_text, dispute_text, movement_text, refund_text};
+use super::words::{dispute_text, movement_text, refund_text};
 use crate::components::order_status;
+use crate::components::order_status::attempt_text;
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;

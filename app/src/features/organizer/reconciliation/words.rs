@@ -2,7 +2,6 @@
 
 use crate::i18n::{Locale, td_string};
 use domain::dispute::DisputeStatus;
-use domain::order::AttemptStatus;
 use domain::organizer::money::{DayState, DifferenceStatus, What};
 use domain::refund::RefundStatus;
 use domain::settlement::stuck::StuckKind;
@@ -84,18 +83,6 @@ pub(super) fn movement_text(lang: Locale, movement: Movement) -> &'static str {
         Movement::Dispute => td_string!(lang, reconciliation.movement_dispute),
         Movement::DisputeReversal => td_string!(lang, reconciliation.movement_dispute_reversal),
         Movement::Fee => td_string!(lang, reconciliation.movement_fee),
-    }
-}
-
-/// Where an attempt stands.
-pub(super) fn attempt_text(lang: Locale, status: AttemptStatus) -> &'static str {
-    match status {
-        AttemptStatus::Created => td_string!(lang, search.attempt_created),
-        AttemptStatus::Open => td_string!(lang, search.attempt_open),
-        AttemptStatus::Authorized => td_string!(lang, search.attempt_authorized),
-        AttemptStatus::Captured => td_string!(lang, search.attempt_captured),
-        AttemptStatus::Canceled => td_string!(lang, search.attempt_canceled),
-        AttemptStatus::Refunded => td_string!(lang, search.attempt_refunded),
     }
 }
 

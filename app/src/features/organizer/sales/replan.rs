@@ -6,11 +6,11 @@
 mod change;
 
 use super::replan_api::{self as api, PlanReplace, plan_choices, plan_preview};
-use crate::components::icon::{Icon, Sign};
 use crate::components::missing::Failure;
 use crate::components::raw_text::Title;
 use crate::error::AppError;
 use crate::features::organizer::frame::{Frame, Tab};
+use crate::features::organizer::plans::SaidInFull;
 use crate::format;
 use crate::i18n::{Locale, td_string};
 use crate::lang::lang;
@@ -204,12 +204,12 @@ fn Outcome(id: PerformanceId, choices: RwSignal<Vec<PlanChoice>>) -> impl IntoVi
         now
     });
     view! {
-        <Refused error/>
+        <SaidInFull error text/>
         <Transition>
             {move || Suspend::new(async move {
                 match answer.await {
                     Some(Ok(change)) => view! { <Change id change replace/> }.into_any(),
-                    Some(Err(error)) => view! { <Refused error=Some(error)/> }.into_any(),
+                    Some(Err(error)) => view! { <SaidInFull error=Some(error) text/> }.into_any(),
                     None => ().into_any(),
                 }
             })}
@@ -231,34 +231,6 @@ fn text(lang: Locale, error: &AppError) -> &'static str {
         Code::InvalidInput => td_string!(lang, sales.replan_refused_unfit),
         _ => error.text(lang),
     }
-}
-
-/// A refusal with its particulars, announced when it appears.
-#[component]
-fn Refused(
-    /// The refusal, while there is one.
-    #[prop(into)]
-    error: Signal<Option<AppError>>,
-) -> impl IntoView {
-    let lang = lang();
-    view! {
-        <div class="notice-place" role="alert">
-            {move || error.get().map(|error| {
-                let particulars = matches!(error.code(), Code::SeatTaken | Code::InvalidInput)
-                    .then(|| view! { <p class="plans-particulars" lang="en" data-testid="why">{error.0.message.clone()}</p> });
-                view! {
-                    <div class="notice notice-bad" data-testid="refusal" data-code=error.code().as_str()>
-                        <Sign icon=Icon::Attention/>
-                        <div>
-                            <p>{text(lang, &error)}</p>
-                            {particulars}
-                        </div>
-                    </div>
-                }
-            })}
-        </div>
-    }
-    .into_any()
 }
 
 #[cfg(test)]

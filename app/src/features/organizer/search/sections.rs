@@ -1,8 +1,9 @@
 //! The evidence of an order by kind: seats, tickets, payments, money back, mails, webhooks.
 
 use super::story::At;
-use super::words::{attempt_text, refund_text, revoked_text};
+use super::words::{refund_text, revoked_text};
 use crate::components::fees::Sums;
+use crate::components::order_status::attempt_text;
 use crate::format;
 use crate::i18n::td_string;
 use crate::lang::lang;

@@ -5,7 +5,6 @@ use crate::components::order_status::status_text;
 use crate::components::refund;
 use crate::format;
 use crate::i18n::{Locale, td_string};
-use domain::order::AttemptStatus;
 use domain::organizer::search::What;
 use domain::refund::RefundStatus;
 
@@ -86,18 +85,6 @@ pub(super) fn revoked_text(lang: Locale, reason: &str) -> Option<&'static str> {
         "dispute" => td_string!(lang, tickets.revoked_dispute),
         _ => return None,
     })
-}
-
-/// Where a try to pay stands.
-pub(super) fn attempt_text(lang: Locale, status: AttemptStatus) -> &'static str {
-    match status {
-        AttemptStatus::Created => td_string!(lang, search.attempt_created),
-        AttemptStatus::Open => td_string!(lang, search.attempt_open),
-        AttemptStatus::Authorized => td_string!(lang, search.attempt_authorized),
-        AttemptStatus::Captured => td_string!(lang, search.attempt_captured),
-        AttemptStatus::Canceled => td_string!(lang, search.attempt_canceled),
-        AttemptStatus::Refunded => td_string!(lang, search.attempt_refunded),
-    }
 }
 
 /// Where a refund stands; none for a word that is not known here.

@@ -1,6 +1,7 @@
 //! What the pages of settings say: refusals, secrets that are shown once, and words for events and states.
 
 use crate::components::icon::{Icon, Sign};
+use crate::components::notice::RefusedAs;
 use crate::error::AppError;
 use crate::format;
 use crate::i18n::{Locale, td_string};
@@ -23,6 +24,14 @@ fn refusal_text(lang: Locale, error: &AppError) -> &'static str {
     }
 }
 
+/// What is wrong with what was typed.
+fn what_is_wrong(error: &AppError) -> Option<String> {
+    if error.code() != Code::InvalidInput {
+        return None;
+    }
+    error.0.message.split_once(": ").map(|(_, what)| what.to_owned())
+}
+
 /// A refusal, announced when it appears; of what was typed it says what is wrong with it.
 #[component]
 pub(super) fn Said(
@@ -30,24 +39,7 @@ pub(super) fn Said(
     #[prop(into)]
     error: Signal<Option<AppError>>,
 ) -> impl IntoView {
-    let lang = lang();
-    view! {
-        <div class="notice-place" role="alert">
-            {move || error.get().map(|error| {
-                let detail = (error.code() == Code::InvalidInput)
-                    .then(|| error.0.message.split_once(": ").map(|(_, what)| what.to_owned()))
-                    .flatten()
-                    .map(|what| view! { " " <small lang="en" data-testid="refusal-detail">{what}</small> });
-                view! {
-                    <p class="notice notice-bad" data-testid="refusal" data-code=error.code().as_str()>
-                        <Sign icon=Icon::Attention/>
-                        <span>{refusal_text(lang, &error)}{detail}</span>
-                    </p>
-                }
-            })}
-        </div>
-    }
-    .into_any()
+    view! { <RefusedAs error text=refusal_text detail=what_is_wrong/> }.into_any()
 }
 
 /// A secret that was made just now.

@@ -5,29 +5,11 @@
 -- of this allocation leave it in whatever state they are; others are passed over.
 -- Atomic, because a fan may take one of the seats in the same instant.
 if not complete() then return { 'rebuilding' } end
-local csv, number, keep = ARGV[2], tonumber(ARGV[3]), ARGV[4] == 'keep'
-local total, unknown, taken, change = redis.call('STRLEN', SEATS), {}, {}, {}
-for seat in string.gmatch(csv, '%d+') do
-  local no = tonumber(seat)
-  if no >= total then
-    unknown[#unknown + 1] = seat
-  else
-    local byte = byte_of(no)
-    local state = byte % 4
-    local own = (byte - state) / 4
-    if keep and own == 0 and (state == 0 or state == 3) then
-      change[#change + 1] = { no, state + number * 4 }
-    elseif keep and own ~= number then
-      taken[#taken + 1] = seat
-    elseif not keep and own == number then
-      change[#change + 1] = { no, state }
-    end
-  end
-end
-if #unknown > 0 then return { 'unknown', table.concat(unknown, ',') } end
-if #taken > 0 then return { 'taken', table.concat(taken, ',') } end
-if #change == 0 then return { 'again' } end
-local delta = {}
-for _, one in ipairs(change) do set_byte(one[1], one[2], delta) end
-redis.call('XADD', LOG, '*', 't', 'allocate', 'e', '', 'd', table.concat(delta, ','))
-return { 'ok' }
+local number, keep = tonumber(ARGV[3]), ARGV[4] == 'keep'
+return turn_all(ARGV[2], 'allocate', function(byte)
+  local state = byte % 4
+  local own = (byte - state) / 4
+  if keep and own == 0 and (state == 0 or state == 3) then return state + number * 4 end
+  if keep and own ~= number then return 'taken' end
+  if not keep and own == number then return state end
+end)

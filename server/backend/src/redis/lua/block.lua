@@ -3,25 +3,9 @@
 -- Result {'ok'|'again'|'rebuilding'} {'unknown'|'taken', seats}
 -- Atomic, because a fan may take one of the seats in the same instant.
 if not complete() then return { 'rebuilding' } end
-local csv, from, to = ARGV[2], tonumber(ARGV[3]), tonumber(ARGV[4])
-local total, unknown, taken, change = redis.call('STRLEN', SEATS), {}, {}, {}
-for seat in string.gmatch(csv, '%d+') do
-  local no = tonumber(seat)
-  if no >= total then
-    unknown[#unknown + 1] = seat
-  else
-    local byte = byte_of(no)
-    if byte % 4 == from then
-      change[#change + 1] = { no, byte - from + to }
-    elseif byte % 4 ~= to then
-      taken[#taken + 1] = seat
-    end
-  end
-end
-if #unknown > 0 then return { 'unknown', table.concat(unknown, ',') } end
-if #taken > 0 then return { 'taken', table.concat(taken, ',') } end
-if #change == 0 then return { 'again' } end
-local delta = {}
-for _, one in ipairs(change) do set_byte(one[1], one[2], delta) end
-redis.call('XADD', LOG, '*', 't', 'block', 'e', '', 'd', table.concat(delta, ','))
-return { 'ok' }
+local from, to = tonumber(ARGV[3]), tonumber(ARGV[4])
+return turn_all(ARGV[2], 'block', function(byte)
+  local state = byte % 4
+  if state == from then return byte - from + to end
+  if state ~= to then return 'taken' end
+end)

@@ -91,3 +91,83 @@ local function end_hold(id, rec, now, delta)
   save_hold(id, rec)
   redis.call('ZADD', TOMBS, now + TOMB_TTL_MS, id)
 end
+
+-- Holds that a script is about to end: `ids` in the order in which they were met, each once, and `recs`, their
+-- records by id.
+local function to_end(ending, id, rec)
+  if not ending.recs[id] then
+    ending.recs[id] = rec
+    ending.ids[#ending.ids + 1] = id
+  end
+end
+
+-- What `held_by` says, once the account's open hold is to end where it has run out.
+local function still_held_by(account, now, ending)
+  local count, open = held_by(account)
+  local rec = open ~= '' and hold_of(open)
+  if not rec then return count, '' end
+  if not has_run_out(rec, now) then return count, open end
+  to_end(ending, open, rec)
+  return count - rec.n, ''
+end
+
+-- Looks at the seats that are wanted (comma separated) and writes nothing. One of a hold that has run out can be
+-- had; that hold is then to end. Answers the seats in their order, the byte that each will have, how many seats
+-- there are, and where some can't be had, those (comma separated) by the reason, and the first of these reasons.
+local function look_at(csv, allowed, now, ending)
+  local total = redis.call('STRLEN', SEATS)
+  local wanted, chosen, refused, first = {}, {}, nil, nil
+  for seat in string.gmatch(csv, '%d+') do
+    local no, why = tonumber(seat), nil
+    if no >= total then
+      why = 'unknown'
+    else
+      local byte = byte_of(no)
+      local state = byte % 4
+      if state == 3 then
+        why = 'blocked'
+      elseif not allowed[(byte - state) / 4] then
+        why = 'reserved'
+      elseif state == 2 then
+        why = 'taken'
+      elseif state == 1 then
+        local owner = redis.call('HGET', OWNER, seat)
+        local rec = owner and (ending.recs[owner] or hold_of(owner))
+        if rec and has_run_out(rec, now) then to_end(ending, owner, rec) else why = 'taken' end
+      end
+      wanted[#wanted + 1] = no
+      chosen[no] = byte - state + 1
+    end
+    if why then
+      refused, first = refused or {}, first or why
+      refused[why] = refused[why] and refused[why] .. ',' .. seat or seat
+    end
+  end
+  return wanted, chosen, total, refused, first
+end
+
+-- Gives seats (comma separated) other bytes: all or nothing. `turn` answers the byte that a seat gets for the one
+-- that it has, 'taken' where that may not be, nothing where it stays. The entry of the log is of the kind given.
+local function turn_all(csv, kind, turn)
+  local total, unknown, taken, change = redis.call('STRLEN', SEATS), {}, {}, {}
+  for seat in string.gmatch(csv, '%d+') do
+    local no = tonumber(seat)
+    if no >= total then
+      unknown[#unknown + 1] = seat
+    else
+      local byte = turn(byte_of(no))
+      if byte == 'taken' then
+        taken[#taken + 1] = seat
+      elseif byte then
+        change[#change + 1] = { no, byte }
+      end
+    end
+  end
+  if #unknown > 0 then return { 'unknown', table.concat(unknown, ',') } end
+  if #taken > 0 then return { 'taken', table.concat(taken, ',') } end
+  if #change == 0 then return { 'again' } end
+  local delta = {}
+  for _, one in ipairs(change) do set_byte(one[1], one[2], delta) end
+  redis.call('XADD', LOG, '*', 't', kind, 'e', '', 'd', table.concat(delta, ','))
+  return { 'ok' }
+end

@@ -44,152 +44,110 @@ if not visit or tonumber(visit) <= now or redis.call('HGET', ENTERED, account) ~
   return { 'pass_required' }
 end
 
--- Holds that this one ends, each once, in the order in which they were met.
-local ends, ended = {}, {}
-local function to_end(hold, rec)
-  if not ended[hold] then
-    ended[hold] = rec
-    ends[#ends + 1] = hold
-  end
-end
-
-local count, open = held_by(account)
-if open ~= '' then
-  local rec = hold_of(open)
-  if rec and has_run_out(rec, now) then
-    to_end(open, rec)
-    count = count - rec.n
-  elseif rec then
-    return { 'hold_open', open }
-  end
-end
+local ending = { ids = {}, recs = {} }
+local count, open = still_held_by(account, now, ending)
+if open ~= '' then return { 'hold_open', open } end
 
 local allowed, numbers = { [0] = true }, { 0 }
 for number in string.gmatch(ARGV[8], '%d+') do
   allowed[tonumber(number)] = true
   numbers[#numbers + 1] = tonumber(number)
 end
-
--- The byte that each wanted seat will have.
-local wanted, chosen = {}, {}
-local function choose(no, byte)
-  wanted[#wanted + 1] = no
-  chosen[no] = byte - byte % 4 + 1
+local wanted, chosen, total, refused = look_at(csv, allowed, now, ending)
+if refused then
+  for _, why in ipairs({ 'unknown', 'blocked', 'reserved', 'taken' }) do
+    if refused[why] then return { why, refused[why] } end
+  end
 end
 
-local total = redis.call('STRLEN', SEATS)
-local unknown, taken, blocked, reserved = {}, {}, {}, {}
-for seat in string.gmatch(csv, '%d+') do
-  local no = tonumber(seat)
-  if no >= total then
-    unknown[#unknown + 1] = seat
-  else
-    local byte = byte_of(no)
-    local state = byte % 4
-    if state == 3 then
-      blocked[#blocked + 1] = seat
-    elseif not allowed[(byte - state) / 4] then
-      reserved[#reserved + 1] = seat
-    elseif state == 1 then
-      local owner = redis.call('HGET', OWNER, seat)
-      local rec = owner and (ended[owner] or hold_of(owner))
-      if rec and has_run_out(rec, now) then
-        to_end(owner, rec)
+-- Most wishes name seats alone: they don't pay for making what draws.
+if ARGV[7] ~= '' then
+  -- Takes a place beside the seats that were named.
+  local function choose(no, byte)
+    wanted[#wanted + 1] = no
+    chosen[no] = byte - byte % 4 + 1
+  end
+
+  -- Available places of the ranges from `start` on, round to it again, until there are `most`.
+  local function draw(ranges, start, most)
+    local found, size = 0, 0
+    for _, range in ipairs(ranges) do size = size + range[2] - range[1] + 1 end
+    local at, laps = start % size, { {}, {} }
+    for _, range in ipairs(ranges) do
+      local length = range[2] - range[1] + 1
+      if at >= length then
+        table.insert(laps[2], { range[1], range[2] })
+        at = at - length
+      elseif at >= 0 then
+        table.insert(laps[1], { range[1] + at, range[2] })
+        if at > 0 then table.insert(laps[2], { range[1], range[1] + at - 1 }) end
+        at = -1
       else
-        taken[#taken + 1] = seat
+        table.insert(laps[1], { range[1], range[2] })
       end
-    elseif state == 2 then
-      taken[#taken + 1] = seat
     end
-    choose(no, byte)
-  end
-end
-if #unknown > 0 then return { 'unknown', table.concat(unknown, ',') } end
-if #blocked > 0 then return { 'blocked', table.concat(blocked, ',') } end
-if #reserved > 0 then return { 'reserved', table.concat(reserved, ',') } end
-if #taken > 0 then return { 'taken', table.concat(taken, ',') } end
-
--- Available places of the ranges from `start` on, round to it again, until there are `most`.
-local function draw(ranges, start, most)
-  local found, size = 0, 0
-  for _, range in ipairs(ranges) do size = size + range[2] - range[1] + 1 end
-  local at, laps = start % size, { {}, {} }
-  for _, range in ipairs(ranges) do
-    local length = range[2] - range[1] + 1
-    if at >= length then
-      table.insert(laps[2], { range[1], range[2] })
-      at = at - length
-    elseif at >= 0 then
-      table.insert(laps[1], { range[1] + at, range[2] })
-      if at > 0 then table.insert(laps[2], { range[1], range[1] + at - 1 }) end
-      at = -1
-    else
-      table.insert(laps[1], { range[1], range[2] })
-    end
-  end
-  for _, lap in ipairs(laps) do
-    for _, range in ipairs(lap) do
-      local bytes = redis.call('GETRANGE', SEATS, range[1], range[2])
-      for _, number in ipairs(numbers) do
-        local byte, from = string.char(number * 4), 1
-        while found < most do
-          local hit = string.find(bytes, byte, from, true)
-          if not hit then break end
-          local no = range[1] + hit - 1
-          if not chosen[no] then
-            choose(no, number * 4)
-            found = found + 1
+    for _, lap in ipairs(laps) do
+      for _, range in ipairs(lap) do
+        local bytes = redis.call('GETRANGE', SEATS, range[1], range[2])
+        for _, number in ipairs(numbers) do
+          local byte, from = string.char(number * 4), 1
+          while found < most do
+            local hit = string.find(bytes, byte, from, true)
+            if not hit then break end
+            local no = range[1] + hit - 1
+            if not chosen[no] then
+              choose(no, number * 4)
+              found = found + 1
+            end
+            from = hit + 1
           end
-          from = hit + 1
         end
       end
     end
+    return found
   end
-  return found
-end
 
--- Places of holds that have run out and have not ended yet.
-local function draw_expired(ranges, most)
-  local found = 0
-  for _, hold in ipairs(redis.call('ZRANGEBYSCORE', EXPIRY, '-inf', now, 'LIMIT', 0, 200)) do
-    local rec = ended[hold] or hold_of(hold)
-    if found < most and rec and has_run_out(rec, now) then
-      for seat in string.gmatch(rec.s, '%d+') do
-        local no = tonumber(seat)
-        for _, range in ipairs(ranges) do
-          if found < most and no >= range[1] and no <= range[2] and not chosen[no] then
-            local byte = byte_of(no)
-            if byte % 4 == 1 and allowed[(byte - 1) / 4] then
-              choose(no, byte)
-              to_end(hold, rec)
-              found = found + 1
+  -- Places of holds that have run out and have not ended yet.
+  local function draw_expired(ranges, most)
+    local found = 0
+    for _, hold in ipairs(redis.call('ZRANGEBYSCORE', EXPIRY, '-inf', now, 'LIMIT', 0, 200)) do
+      local rec = ending.recs[hold] or hold_of(hold)
+      if found < most and rec and has_run_out(rec, now) then
+        for seat in string.gmatch(rec.s, '%d+') do
+          local no = tonumber(seat)
+          for _, range in ipairs(ranges) do
+            if found < most and no >= range[1] and no <= range[2] and not chosen[no] then
+              local byte = byte_of(no)
+              if byte % 4 == 1 and allowed[(byte - 1) / 4] then
+                choose(no, byte)
+                to_end(ending, hold, rec)
+                found = found + 1
+              end
             end
           end
         end
       end
     end
+    return found
   end
-  return found
-end
 
-local position = 0
-for most, start, list in string.gmatch(ARGV[7], '(%d+):(%d+):([%d%-/]+)') do
-  local ranges = {}
-  for first, last in string.gmatch(list, '(%d+)%-(%d+)') do
-    if tonumber(last) >= total then return { 'unknown', last } end
-    ranges[#ranges + 1] = { tonumber(first), tonumber(last) }
+  local position = 0
+  for most, start, list in string.gmatch(ARGV[7], '(%d+):(%d+):([%d%-/]+)') do
+    local ranges = {}
+    for first, last in string.gmatch(list, '(%d+)%-(%d+)') do
+      if tonumber(last) >= total then return { 'unknown', last } end
+      ranges[#ranges + 1] = { tonumber(first), tonumber(last) }
+    end
+    local found = draw(ranges, tonumber(start), tonumber(most))
+    if found < tonumber(most) then found = found + draw_expired(ranges, tonumber(most) - found) end
+    if found < tonumber(most) then return { 'area', position, found } end
+    position = position + 1
   end
-  local found = draw(ranges, tonumber(start), tonumber(most))
-  if found < tonumber(most) then found = found + draw_expired(ranges, tonumber(most) - found) end
-  if found < tonumber(most) then return { 'area', position, found } end
-  position = position + 1
 end
 if count + #wanted > tonumber(meta[3]) then return { 'limit', meta[3] } end
 
 local delta = {}
-for _, hold in ipairs(ends) do
-  end_hold(hold, ended[hold], now, delta)
-end
+for _, hold in ipairs(ending.ids) do end_hold(hold, ending.recs[hold], now, delta) end
 count = held_by(account)
 local expires = now + tonumber(meta[4])
 table.sort(wanted)
@@ -202,5 +160,5 @@ save_hold(id, { a = account, s = csv, n = #wanted, w = wish, v = tonumber(meta[5
 redis.call('ZADD', EXPIRY, expires, id)
 set_held_by(account, count + #wanted, id)
 redis.call('XADD', LOG, '*', 't', 'hold', 'h', id, 'a', account, 's', csv, 'v', meta[5], 'c', now, 'x', expires,
-  'e', table.concat(ends, ','), 'd', table.concat(delta, ','))
+  'e', table.concat(ending.ids, ','), 'd', table.concat(delta, ','))
 return { 'ok', expires, now, tonumber(meta[5]), '0', csv }

@@ -24,60 +24,26 @@ end
 if ARGV[10] ~= '1' then return { 'gone' } end
 if before and (before.st ~= 'closed' or before.a ~= account) then return { 'standing' } end
 
--- Holds that this one ends, each once, in the order in which they were met.
-local ends, ended = {}, {}
-local function to_end(hold, rec)
-  if not ended[hold] then
-    ended[hold] = rec
-    ends[#ends + 1] = hold
-  end
-end
-
+local ending = { ids = {}, recs = {} }
 -- An open hold of the account is another order: it stays, and counts.
-local count, open = held_by(account)
-if open ~= '' then
-  local rec = hold_of(open)
-  if rec and has_run_out(rec, now) then
-    to_end(open, rec)
-    count = count - rec.n
-  end
-end
-
+local count = still_held_by(account, now, ending)
 local allowed = { [0] = true }
 for number in string.gmatch(ARGV[6], '%d+') do allowed[tonumber(number)] = true end
-
-local total = redis.call('STRLEN', SEATS)
-local wanted = {}
-for seat in string.gmatch(ARGV[5], '%d+') do
-  local no = tonumber(seat)
-  if no >= total then return { 'unknown' } end
-  local byte = byte_of(no)
-  local state = byte % 4
-  if state == 3 then return { 'blocked' } end
-  if not allowed[(byte - state) / 4] then return { 'reserved' } end
-  if state == 2 then return { 'taken' } end
-  if state == 1 then
-    local owner = redis.call('HGET', OWNER, seat)
-    local rec = owner and hold_of(owner)
-    if not rec or not has_run_out(rec, now) then return { 'taken' } end
-    to_end(owner, rec)
-  end
-  wanted[#wanted + 1] = no
-end
+local wanted, chosen, _, _, first = look_at(ARGV[5], allowed, now, ending)
+if first then return { first } end
 if count + #wanted > tonumber(redis.call('HGET', META, 'limit')) then return { 'limit' } end
 
 local delta = {}
-for _, hold in ipairs(ends) do
-  end_hold(hold, ended[hold], now, delta)
-end
+for _, hold in ipairs(ending.ids) do end_hold(hold, ending.recs[hold], now, delta) end
 for _, no in ipairs(wanted) do
-  set_state(no, 1, delta)
+  set_byte(no, chosen[no], delta)
   redis.call('HSET', OWNER, no, id)
 end
-count, open = held_by(account)
-set_held_by(account, count + #wanted, open)
+local has, open = held_by(account)
+set_held_by(account, has + #wanted, open)
 -- The order is there already: the kind of entry of seats that go on and off sale.
-local entry = redis.call('XADD', LOG, '*', 't', 'block', 'e', table.concat(ends, ','), 'd', table.concat(delta, ','))
+local entry = redis.call('XADD', LOG, '*', 't', 'block', 'e', table.concat(ending.ids, ','), 'd',
+  table.concat(delta, ','))
 -- Of a record that was rebuilt nobody knows the visit that chose the seats: then no visit ends with the sale.
 save_hold(id, { a = account, s = table.concat(wanted, ','), n = #wanted, w = before and before.w, v = tonumber(ARGV[7]),
   c = tonumber(ARGV[8]), x = till, o = till, st = 'paying', k = attempt, p = before and before.p or '-', rc = attempt,
