@@ -9,6 +9,7 @@
 //! the run; a budget that doesn't hold is a result.
 
 mod best;
+mod cancel;
 mod fanout;
 mod figure;
 pub(crate) mod hello;
@@ -112,6 +113,11 @@ const GROUPS: &[Group] = &[
         name: "orders",
         about: "orders that the order writer writes a second",
         measure: |context| Box::pin(orders::measure(context)),
+    },
+    Group {
+        name: "cancel",
+        about: "refunds reserved a second after a sold-out performance was cancelled",
+        measure: |context| Box::pin(cancel::measure(context)),
     },
     Group {
         name: "fanout",

@@ -4,6 +4,8 @@
 //! Public, because benchmarks measure the program from outside, over HTTP, while SQL, keys and scripts
 //! stay in this crate. Every one of these is refused in production.
 
+mod cancel;
+
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::postgres::bench::{self as rows, PlainOrders};
@@ -211,7 +213,7 @@ impl Bench {
     /// Outages only.
     pub async fn write_plainly(&self, id: PerformanceId, accounts: &[AccountId]) -> Result<Run> {
         let now = self.backend.now();
-        let batches: Vec<PlainOrders> = plain_orders(accounts);
+        let batches: Vec<PlainOrders> = plain_orders(accounts, 2, false);
         let mut connection = self.backend.pg.acquire().await?;
         let started = Instant::now();
         for batch in &batches {
@@ -336,16 +338,18 @@ fn field<'a>(info: &'a str, name: &str) -> Option<&'a str> {
     info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(str::trim)
 }
 
-fn plain_orders(accounts: &[AccountId]) -> Vec<PlainOrders> {
+/// Orders of so many seats, one for each account: all sold, or every second one.
+fn plain_orders(accounts: &[AccountId], seats_each: u32, all_sold: bool) -> Vec<PlainOrders> {
+    let seats_each = i32::try_from(seats_each).unwrap_or(0);
     let numbered: Vec<(i32, &AccountId)> = (0..).zip(accounts).collect();
     let batch = |orders: &[(i32, &AccountId)]| {
-        let mut batch = PlainOrders::default();
+        let mut batch = PlainOrders { seats_each: i64::from(seats_each), ..PlainOrders::default() };
         for (number, account) in orders {
             let id = Uuid::now_v7();
             batch.ids.push(id);
             batch.accounts.push(account.0);
-            batch.statuses.push(if number % 2 == 0 { "fulfilled" } else { "pending_payment" });
-            for seat in [number * 2, number * 2 + 1] {
+            batch.statuses.push(if all_sold || number % 2 == 0 { "fulfilled" } else { "pending_payment" });
+            for seat in number * seats_each..(number + 1) * seats_each {
                 batch.item_orders.push(id);
                 batch.item_seats.push(seat);
             }

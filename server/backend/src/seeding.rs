@@ -41,7 +41,7 @@ const DEMO_ORGANIZATION: &str = "StarArena Demo";
 /// A second organizer, for whom nothing of the first exists.
 const OTHER_ORGANIZATION: &str = "Other Promoter";
 /// Who makes the sales of simulations and tests.
-const RUSH_ORGANIZATION: &str = "StarArena Rush";
+pub(crate) const RUSH_ORGANIZATION: &str = "StarArena Rush";
 const OTHER_EMAIL: &str = "other@demo.example";
 
 /// Sign-ins of the demo: what it is, e-mail, role.

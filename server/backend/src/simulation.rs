@@ -76,7 +76,7 @@ fn tasks(faults: Faults) -> Vec<Task> {
     actor!(
         "writer a" writer::writer, "writer b" writer::writer,
         "guardian a" guardian::guardian, "guardian b" guardian::guardian,
-        "sweeper" jobs::sweeper, "confirmer" jobs::confirmer, "releaser" jobs::releaser,
+        "sweeper" jobs::sweeper, "confirmer" jobs::confirmer, "releaser" jobs::releaser, "returner" jobs::returner,
         "overdue" jobs::overdue, "taker back" jobs::taker_back, "query" jobs::query, "issuer" jobs::issuer, "refunder" jobs::refunder,
         "provider" jobs::provider, "reconciler" reconciler::reconciler, "house" house::house,
     );

@@ -5,7 +5,7 @@ use crate::arena::program;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
-/// Four groups with small bounds: each starts stores, and three a server, on a busy machine.
+/// Five groups with small bounds: each starts stores, and three a server, on a busy machine.
 const LIMIT: Duration = Duration::from_secs(180);
 
 #[tokio::test]
@@ -15,7 +15,7 @@ async fn a_report_has_every_field_and_its_last_line_counts_the_budgets() {
     let path = folder.join("report.json");
     let mut command = program(&HashMap::from([("LEPTOS_OUTPUT_NAME".to_owned(), "stararena".to_owned())]));
     command
-        .args(["bench", "--quick", "--only", "snapshot,hello,join,page", "--commit", "abc1234", "--report"])
+        .args(["bench", "--quick", "--only", "snapshot,hello,join,page,cancel", "--commit", "abc1234", "--report"])
         .arg(&path);
     let output = tokio::time::timeout(LIMIT, command.output()).await.expect("the run is bounded").unwrap();
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
@@ -52,6 +52,8 @@ async fn a_report_has_every_field_and_its_last_line_counts_the_budgets() {
         "join.memory_a_fan.server",
         "page.event.rate",
         "page.event.half_rate.p99",
+        "cancel.reserved",
+        "cancel.1000.until_reserved",
     ] {
         assert!(names.contains(name), "{name} in {names:?}");
     }

@@ -4,6 +4,7 @@ pub(crate) mod fan;
 pub(crate) mod guardian;
 pub(crate) mod house;
 pub(crate) mod jobs;
+pub(crate) mod late;
 pub(crate) mod money;
 pub(crate) mod reconciler;
 pub(crate) mod writer;

@@ -11,7 +11,7 @@
 //!
 //! A hold that the arbiter refused is told so at once; in runs in which Redis loses nothing there must be none.
 //!
-//! "Paid" is valid until the order is refunded.
+//! "Paid" is valid until the order is refunded, and of each seat until it is given back.
 
 use super::provider::There;
 use super::world::Stores;
@@ -101,7 +101,8 @@ impl Beliefs {
             {
                 return Some(format!("hold {} of {} is valid, but {why}", short(hold.0), short(belief.account.0)));
             }
-            for seat in &belief.seats {
+            let given_back = |seat: &u32| order.is_some_and(|order| order.returned.contains_key(seat));
+            for seat in belief.seats.iter().filter(|seat| !given_back(*seat)) {
                 let written = stores.rows.claims.get(seat) == Some(hold);
                 if belief.paid && !written {
                     return Some(format!("hold {} was told paid, and seat {seat} is not its own", short(hold.0)));

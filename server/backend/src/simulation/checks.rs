@@ -1,6 +1,6 @@
 //! What must hold after each step, and what must have come of it in the end.
 
-use super::model::postgres::RefundStatus;
+use super::model::postgres::{RefundStatus, is_sold, price_of};
 use super::provider::There;
 use super::world::{Stores, World};
 use domain::hold::{HoldState, SeatByte, SeatState};
@@ -17,6 +17,7 @@ pub(crate) fn after_step(world: &World) -> Option<String> {
         .or_else(|| rows_add_up(stores).map(|why| format!("I4 in Postgres: {why}")))
         .or_else(|| hot_adds_up(stores).map(|why| format!("I4 in Redis: {why}")))
         .or_else(|| unguarded(stores))
+        .or_else(|| unseated(stores))
         .or_else(|| {
             let lossless = stores.losses == 0;
             (lossless && stores.refused > 0).then(|| "a hold was refused, and Redis had lost nothing".to_owned())
@@ -28,8 +29,8 @@ fn rows_add_up(stores: &Stores) -> Option<String> {
     let rows = &stores.rows;
     let mut items = 0;
     for (id, order) in rows.orders.iter().filter(|(_, order)| order.status.owns_seats()) {
-        items += order.items.len();
-        if let Some(seat) = order.items.iter().find(|seat| rows.claims.get(seat) != Some(id)) {
+        items += order.kept().count();
+        if let Some(seat) = order.kept().find(|seat| rows.claims.get(seat) != Some(id)) {
             return Some(format!("order {} is {:?} and does not own seat {seat}", id.0.as_u128(), order.status));
         }
     }
@@ -71,10 +72,28 @@ fn hot_adds_up(stores: &Stores) -> Option<String> {
     (total != state.owner.len()).then(|| format!("accounts hold {total} seats, {} are owned", state.owner.len()))
 }
 
+/// Whether Redis has a state of which something may be said: complete, of this run, not half corrected.
+fn is_whole(stores: &Stores) -> bool {
+    let (rows, hot) = (&stores.rows, &stores.hot);
+    hot.epoch == Some(rows.epoch) && hot.state.meta.run == stores.run && !stores.half_mended
+}
+
+/// A paid order has its seats in Redis, however late its money came: nobody else can take them.
+fn unseated(stores: &Stores) -> Option<String> {
+    let (rows, hot) = (&stores.rows, &stores.hot);
+    if !is_whole(stores) {
+        return None;
+    }
+    let paid = rows.orders.iter().filter(|(_, order)| is_sold(order.status));
+    let mut lost = paid.flat_map(|(id, order)| order.kept().map(move |seat| (id, seat)));
+    lost.find(|(id, seat)| hot.state.owner.get(seat) != Some(*id))
+        .map(|(id, seat)| format!("order {} is paid, and seat {seat} is not its own in Redis", id.0.as_u128()))
+}
+
 /// The hold of an order at the provider is `paying`: in no other state are its seats out of everybody's reach.
 fn unguarded(stores: &Stores) -> Option<String> {
     let (rows, hot) = (&stores.rows, &stores.hot);
-    if hot.epoch != Some(rows.epoch) || hot.state.meta.run != stores.run || stores.half_mended {
+    if !is_whole(stores) {
         return None;
     }
     let at_provider = rows.orders.iter().filter(|(_, order)| order.status == OrderStatus::PaymentProcessing);
@@ -112,7 +131,13 @@ pub(crate) fn unfinished(world: &World) -> Option<String> {
     if let Some((id, _)) = rows.not_taken_back().first() {
         return Some(format!("attempt {} is not taken back", id.0.as_u128()));
     }
-    rows.refunds.iter().any(|(_, status)| *status == RefundStatus::Open).then(|| "a refund is open".to_owned())
+    if let Some(id) = rows.returns_due().first() {
+        return Some(format!("Redis does not know of seats that order {} gave back", id.0.as_u128()));
+    }
+    if let Some((id, _)) = hot.state.holds.iter().find(|(_, record)| record.is_reclaiming()) {
+        return Some(format!("late money has the seats of {}", id.0.as_u128()));
+    }
+    rows.refunds.iter().any(|one| one.status == RefundStatus::Open).then(|| "a refund is open".to_owned())
 }
 
 /// What came of it all: Redis equals Postgres, every seat is sold or can be held, money adds up.
@@ -134,21 +159,25 @@ pub(crate) fn in_the_end(stores: &Stores) -> Option<String> {
     money(stores)
 }
 
-/// I2 and I3: all captured money is that of a paid order, or went back; and the books say so.
+/// I2 and I3: all captured money is that of seats of a paid order, or went back, late money like any other; and the
+/// books say so.
 fn money(stores: &Stores) -> Option<String> {
     let (rows, provider) = (&stores.rows, &stores.provider);
-    let refunded = provider.refunded();
     let mut earned = 0;
     for (id, payment) in &provider.payments {
         let ours = rows.attempts.get(id);
-        let order = ours.and_then(|one| rows.orders.get(&one.order)).map(|order| order.status);
-        let number = id.0.as_u128();
-        match (payment.state, refunded.contains(id)) {
+        let row = ours.and_then(|one| rows.orders.get(&one.order));
+        let (order, seats) = (row.map(|order| order.status), row.map_or(0, |order| order.kept().count()));
+        let (number, left) = (id.0.as_u128(), payment.amount - provider.refunded(*id));
+        match (payment.state, left == 0) {
             (There::Captured, false) => {
-                earned += payment.amount;
+                earned += left;
                 if ours.is_none_or(|one| one.status != AttemptStatus::Captured) || order != Some(OrderStatus::Fulfilled)
                 {
                     return Some(format!("I2: attempt {number} is captured and kept, its order is {order:?}"));
+                }
+                if left != price_of(seats) {
+                    return Some(format!("I2: {left} of attempt {number} is kept for {seats} seats"));
                 }
             }
             (There::Captured, true) if order == Some(OrderStatus::Fulfilled) => {
@@ -171,6 +200,9 @@ fn money(stores: &Stores) -> Option<String> {
     };
     if of("provider_clearing") != earned || of("organizer_payable") != -earned || earned != provider.kept() {
         return Some(format!("I3: earned {earned}, the books say {}", of("provider_clearing")));
+    }
+    if of("order_receivable") != 0 {
+        return Some(format!("I3: {} belongs to fans who have neither seats nor money", of("order_receivable")));
     }
     None
 }

@@ -6,7 +6,9 @@
 pub(crate) mod hold;
 pub(crate) mod house;
 pub(crate) mod postgres;
+pub(crate) mod reclaim;
 pub(crate) mod redis;
+pub(crate) mod returns;
 pub(crate) mod writing;
 
 /// Deliberately wrong variants. Each must be caught: that shows that the checks can fail.
@@ -36,4 +38,18 @@ pub(crate) enum Wrong {
     NobodyGoesOn,
     /// The rebuild begins without writing down what the log still has.
     RebuildWithoutDrain,
+    /// Late money takes the seats of its order also where somebody else has them.
+    ReclaimOfTaken,
+    /// What late money has taken is ended while Postgres decides about it.
+    LeaseIgnored,
+    /// Late money makes its order paid without claiming the seats.
+    ReclaimWithoutClaims,
+    /// Late money that has its seats is given back as well.
+    ReclaimAndRefund,
+    /// A seat that is given back is freed in Redis whoever owns it by then.
+    ReturnOfAnothers,
+    /// A seat that is given back stays claimed.
+    ReturnKeepsClaims,
+    /// A seat that was given back is paid for once more when it is asked for again.
+    ReturnTwice,
 }

@@ -1,7 +1,7 @@
 //! The payment provider of the simulation: an outside system that may be slow, late and unwilling.
 
 use domain::AttemptId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// Where a payment stands there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,14 +21,16 @@ pub(crate) struct Payment {
     pub(crate) expires: i64,
     /// The fan was there.
     pub(crate) visited: bool,
+    /// Until then it answers no question about this payment.
+    pub(crate) silent_until: i64,
 }
 
 /// All that the provider knows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Provider {
     pub(crate) payments: BTreeMap<AttemptId, Payment>,
-    /// Refunds by their key, and whether each succeeded.
-    pub(crate) refunds: BTreeMap<(AttemptId, usize), bool>,
+    /// Refunds by their key: whether each succeeded, and its amount.
+    pub(crate) refunds: BTreeMap<(AttemptId, usize), (bool, i64)>,
 }
 
 impl Provider {
@@ -36,7 +38,20 @@ impl Provider {
     pub(crate) fn create(&mut self, attempt: AttemptId, amount: i64, expires: i64, now: i64) -> There {
         // One that is opened after its end can't be paid.
         let state = if now < expires { There::Open } else { There::Canceled };
-        self.payments.entry(attempt).or_insert(Payment { state, amount, expires, visited: false }).state
+        let new = Payment { state, amount, expires, visited: false, silent_until: 0 };
+        self.payments.entry(attempt).or_insert(new).state
+    }
+
+    /// Has nothing to say about a payment whose money it took, for a while: so money comes late.
+    pub(crate) fn fall_silent(&mut self, attempt: AttemptId, until: i64) {
+        if let Some(payment) = self.payments.get_mut(&attempt).filter(|payment| payment.state == There::Captured) {
+            payment.silent_until = until;
+        }
+    }
+
+    /// Whether nothing can be asked about a payment.
+    pub(crate) fn is_silent(&self, attempt: AttemptId, now: i64) -> bool {
+        self.payments.get(&attempt).is_some_and(|payment| now < payment.silent_until)
     }
 
     /// What the fan does there, in time.
@@ -62,22 +77,20 @@ impl Provider {
         Some(payment.state)
     }
 
-    /// Gives captured money back, once by its key; whether that succeeds.
-    pub(crate) fn refund(&mut self, attempt: AttemptId, key: usize, succeeds: bool) -> bool {
-        *self.refunds.entry((attempt, key)).or_insert(succeeds)
+    /// Gives so much of captured money back, once by its key; whether that succeeds.
+    pub(crate) fn refund(&mut self, attempt: AttemptId, key: usize, amount: i64, succeeds: bool) -> bool {
+        self.refunds.entry((attempt, key)).or_insert((succeeds, amount)).0
     }
 
-    /// Payments whose money went back.
-    pub(crate) fn refunded(&self) -> BTreeSet<AttemptId> {
-        self.refunds.iter().filter(|(_, succeeded)| **succeeded).map(|((attempt, _), _)| *attempt).collect()
+    /// What went back of a payment, in minor units.
+    pub(crate) fn refunded(&self, attempt: AttemptId) -> i64 {
+        let of_it = self.refunds.iter().filter(|((of, _), (succeeded, _))| *of == attempt && *succeeded);
+        of_it.map(|(_, (_, amount))| *amount).sum()
     }
 
     /// What was captured and not given back, in minor units.
     pub(crate) fn kept(&self) -> i64 {
-        let refunded = self.refunded();
-        let kept = |(attempt, payment): &(&AttemptId, &Payment)| {
-            payment.state == There::Captured && !refunded.contains(attempt)
-        };
-        self.payments.iter().filter(kept).map(|(_, payment)| payment.amount).sum()
+        let captured = self.payments.iter().filter(|(_, payment)| payment.state == There::Captured);
+        captured.map(|(attempt, payment)| payment.amount - self.refunded(*attempt)).sum()
     }
 }

@@ -33,6 +33,14 @@ pub(crate) const ALLOWED_MS: i64 = DEADLINE_MS + GRACE_MS;
 pub(crate) const CAP_MS: i64 = HOLD_TTL_MS + ALLOWED_MS;
 /// What a fan has left after a payment that failed, at least.
 pub(crate) const AFTER_FAILURE_MS: i64 = 400;
+/// How long the provider may say nothing about a payment: some of their orders have closed by then.
+pub(crate) const SILENCE_MAX_MS: u64 = 6_000;
+/// How long seats that late money took wait for Postgres: longer than anything in this world is late.
+pub(crate) const RECLAIM_LEASE_MS: i64 = 12_000;
+/// The longest that a transaction of Postgres stands still before its server ends it.
+pub(crate) const TRANSACTION_MS: i64 = 3_000;
+/// How long after its end an order waits for seats of which nothing can be said.
+pub(crate) const UNDECIDED_MS: i64 = 1_500;
 /// Holding is refused while the log is further behind.
 pub(crate) const LAG_MAX_MS: i64 = 3_000;
 /// Most seats of one account.

@@ -1,4 +1,5 @@
-//! Seeds in bounded number, and the proof that the checks can fail.
+//! Seeds in bounded number, and the proof that the checks can fail. A seed stands for no run in particular: whoever
+//! adds a draw to an actor gives all of them other runs.
 
 use super::model::Wrong;
 use super::{faults_of, run};
@@ -65,6 +66,16 @@ fn caught(list: &[Wrong]) {
 #[test]
 fn every_wrong_step_of_redis_is_caught() {
     caught(&[Wrong::TakeOverWithoutEnding, Wrong::TakeOverOfPaying, Wrong::SwapOverStanding, Wrong::PayShortens]);
+}
+
+#[test]
+fn every_wrong_step_of_late_money_is_caught() {
+    caught(&[Wrong::ReclaimOfTaken, Wrong::LeaseIgnored, Wrong::ReclaimWithoutClaims, Wrong::ReclaimAndRefund]);
+}
+
+#[test]
+fn every_wrong_step_of_returned_seats_is_caught() {
+    caught(&[Wrong::ReturnOfAnothers, Wrong::ReturnKeepsClaims, Wrong::ReturnTwice]);
 }
 
 #[test]

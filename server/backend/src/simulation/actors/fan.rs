@@ -4,9 +4,11 @@ use crate::redis::{AreaDraw, HoldAnswer, PayAnswer, ShortAnswer};
 use crate::simulation::actors::{house, money};
 use crate::simulation::beliefs::Told;
 use crate::simulation::model::hold::Ask;
-use crate::simulation::model::postgres::{Attempt, Order, PRICE, Rows};
+use crate::simulation::model::postgres::{Attempt, Order, Rows};
 use crate::simulation::provider::There;
-use crate::simulation::sale::{ALLOCATION, ALLOWED_MS, AREA, CAP_MS, DEADLINE_MS, LAG_MAX_MS, SEATS, VISIT_MS};
+use crate::simulation::sale::{
+    ALLOCATION, ALLOWED_MS, AREA, CAP_MS, DEADLINE_MS, LAG_MAX_MS, SEATS, SILENCE_MAX_MS, VISIT_MS,
+};
 use crate::simulation::world::{Actor, Reply, Store};
 use domain::order::{AttemptStatus, OrderEvent, OrderStatus};
 use domain::{AccountId, AttemptId, OrderId};
@@ -177,10 +179,18 @@ async fn at_the_provider(me: &Actor, attempt: AttemptId) -> Reply<()> {
     let to = match me.below(8) {
         0 => return Ok(()),
         1 => There::Canceled,
-        2 => There::Captured,
+        2 | 3 => There::Captured,
         _ => There::Authorized,
     };
-    me.call(Store::Provider, "fan pays there", move |stores| stores.provider.visit(attempt, to, stores.clock)).await?;
+    // Of half of the money that it takes at once the provider says nothing for a while: no event, no answer.
+    let is_silent = to == There::Captured && me.below(2) == 0;
+    let silence = if is_silent { i64::try_from(me.below(SILENCE_MAX_MS)).unwrap_or(0) } else { 0 };
+    me.call(Store::Provider, "fan pays there", move |stores| {
+        let now = stores.clock;
+        stores.provider.visit(attempt, to, now);
+        stores.provider.fall_silent(attempt, now + silence);
+    })
+    .await?;
     // The provider's event, or the fan's coming back: both make us look.
     if me.below(3) != 0 {
         money::settle(me, attempt).await?;
@@ -267,7 +277,7 @@ async fn claim_attempt(me: &Actor, hold: OrderId, row: &Order) -> Reply<Option<(
         }
         let id = AttemptId(me.world.borrow_mut().stores.id());
         let deadline = me.time().await? + DEADLINE_MS;
-        let amount = PRICE * i64::try_from(row.items.len()).unwrap_or(0);
+        let amount = row.total();
         let (order, number, status) = (hold, known.1 + 1, AttemptStatus::Created);
         let new = Attempt { order, number, status, known_there: false, taken_back: false, deadline, amount };
         if me.postgres("insert attempt", move |rows| rows.insert_attempt(id, new.clone())).await? {

@@ -1,5 +1,5 @@
-//! The house: blocks seats and puts them back, keeps seats in the allocation and lets them go, refunds a paid
-//! order. A change of seats holds the epoch in Postgres while Redis is asked, as `organizer/blocking.rs` does.
+//! The house: blocks seats and puts them back, keeps seats in the allocation and lets them go, refunds seats of
+//! a paid order. A change of seats holds the epoch in Postgres while Redis is asked, as `organizer/blocking.rs` does.
 
 use crate::redis::ShortAnswer;
 use crate::simulation::model::postgres::is_sold;
@@ -8,7 +8,6 @@ use crate::simulation::sale::{ALLOCATION, SEATS};
 use crate::simulation::world::{Actor, Reply, Shared, Store};
 use domain::OrderId;
 use domain::hold::SeatState;
-use domain::order::{AttemptStatus, OrderEvent};
 
 /// A transaction that is open; the epoch can't be raised until it ends, however it does.
 pub(crate) struct Transaction(Shared);
@@ -26,7 +25,7 @@ pub(crate) async fn house(me: Actor) {
     while !me.is_closing() {
         me.idle(50, 1_500).await;
         // Refused or interrupted: nothing is told, it is tried again some time.
-        let _lost = match me.below(6) {
+        let _lost = match me.below(8) {
             0 | 1 => block(&me, true).await,
             2 => block(&me, false).await,
             3 => allocate(&me, true).await,
@@ -101,26 +100,26 @@ async fn allocate(me: &Actor, keep: bool) -> Reply<()> {
     Ok(())
 }
 
-/// Refunds a paid order and puts its seats back on sale.
+/// Refunds some seats of a paid order, or all, perhaps once more: they go back to sale, or off it.
 async fn refund(me: &Actor) -> Reply<()> {
-    let found = me
+    let paid: Vec<(OrderId, Vec<u32>)> = me
         .postgres("paid orders", |rows| {
-            let mut paid = rows.orders.iter().filter(|(_, order)| is_sold(order.status) && order.confirmed);
-            paid.next().map(|(id, order)| (*id, order.clone()))
+            let paid = rows.orders.iter().filter(|(_, order)| is_sold(order.status));
+            paid.map(|(id, order)| (*id, order.items.iter().copied().collect())).collect()
         })
         .await?;
-    let Some((id, read)) = found else { return Ok(()) };
-    me.postgres("refund order", move |rows| {
-        if rows.apply(id, &read, OrderEvent::AllRefunded, None) {
-            let captured = rows.attempts.iter().filter(|(_, attempt)| attempt.order == id);
-            let captured: Vec<_> =
-                captured.filter(|(_, one)| one.status == AttemptStatus::Captured).map(|(id, _)| *id).collect();
-            for attempt in captured {
-                rows.reserve_refund(attempt);
-            }
-        }
-    })
-    .await
+    if paid.is_empty() {
+        return Ok(());
+    }
+    let (id, seats, sells_again) = {
+        let mut world = me.world.borrow_mut();
+        let random = &mut world.random;
+        let (id, items) = random.pick(&paid).clone();
+        let all = random.one_in(2);
+        let seats: Vec<u32> = items.into_iter().filter(|_| all || random.one_in(2)).collect();
+        (id, seats, !random.one_in(4))
+    };
+    me.postgres("refund seats", move |rows| rows.give_back(id, &seats, sells_again)).await
 }
 
 /// Writes an entry into the log that can't be understood, now and then.

@@ -1,9 +1,9 @@
 //! Jobs over rows, the sweeper, and the provider's own life: mirrors of `work/jobs.rs` and `work/sweeper.rs`.
 
 use crate::redis::ShortAnswer;
-use crate::simulation::actors::{fan, money};
+use crate::simulation::actors::{fan, house, money};
 use crate::simulation::model::Wrong;
-use crate::simulation::model::postgres::{RefundStatus, is_sold};
+use crate::simulation::model::postgres::{Order, RefundStatus, is_sold};
 use crate::simulation::provider::There;
 use crate::simulation::world::{Actor, Reply, Store};
 use domain::order::{OrderEvent, OrderStatus};
@@ -32,6 +32,8 @@ job!(/// Marks paid seats sold.
     confirmer, confirm_step, 500);
 job!(/// Ends the holds of orders that are over.
     releaser, release_step, 500);
+job!(/// Tells Redis of seats that were given back.
+    returner, return_step, 500);
 job!(/// Closes orders whose payment took too long.
     overdue, overdue_step, 500);
 job!(/// Asks about open attempts.
@@ -81,7 +83,14 @@ async fn confirm_step(me: &Actor) -> Reply<()> {
         match me.redis("confirm", move |hot, at| hot.confirm(at, epoch, id)).await? {
             ShortAnswer::Done | ShortAnswer::Again => done.push(id),
             ShortAnswer::Rebuilding => {}
-            ShortAnswer::No(..) => me.redis("distrust", |hot, _| hot.distrust()).await?,
+            ShortAnswer::No(..) => {
+                if me.postgres("owns any", move |rows| rows.owns_any(id)).await? {
+                    me.redis("distrust", |hot, _| hot.distrust()).await?;
+                } else {
+                    // All of its seats were given back before they were marked.
+                    done.push(id);
+                }
+            }
         }
     }
     me.postgres("set confirmed", move |rows| {
@@ -98,7 +107,9 @@ async fn release_step(me: &Actor) -> Reply<()> {
     let due: Vec<(OrderId, OrderStatus)> = me
         .postgres("unreleased", |rows| {
             let over = |status| matches!(status, OrderStatus::Closed | OrderStatus::Refused | OrderStatus::Refunded);
-            let due = rows.orders.iter().filter(|(_, order)| over(order.status) && !order.released);
+            // Seats that were given back one by one go first: some of them don't go on sale again.
+            let told = |order: &Order| order.returned.values().all(|told| *told);
+            let due = rows.orders.iter().filter(|(_, order)| over(order.status) && !order.released && told(order));
             due.map(|(id, order)| (*id, order.status)).collect()
         })
         .await?;
@@ -118,12 +129,34 @@ async fn release_step(me: &Actor) -> Reply<()> {
     }
     me.postgres("set released", move |rows| {
         for id in &done {
-            if let Some(order) = rows.orders.get_mut(id) {
+            // Not of an order that its late money has made paid meanwhile.
+            if let Some(order) = rows.orders.get_mut(id).filter(|order| !order.status.owns_seats()) {
                 order.released = true;
             }
         }
     })
     .await
+}
+
+async fn return_step(me: &Actor) -> Reply<()> {
+    for id in me.postgres("due returns", |rows| rows.returns_due()).await? {
+        return_seats(me, id).await?;
+    }
+    Ok(())
+}
+
+/// `Backend::return_seats`
+async fn return_seats(me: &Actor, id: OrderId) -> Reply<()> {
+    let (open, epoch) = house::begin(me).await?;
+    let (back, off) = me.postgres("waiting seats", move |rows| rows.waiting(id)).await?;
+    let told = [back.as_slice(), off.as_slice()].concat();
+    let answer = me.redis("return seats", move |hot, at| hot.return_seats(at, epoch, id, &back, &off)).await?;
+    // A rebuild after the last claim went: nothing is left of the hold.
+    if !matches!(answer, ShortAnswer::Rebuilding) {
+        me.postgres("set told", move |rows| rows.set_told(id, &told)).await?;
+    }
+    drop(open);
+    Ok(())
 }
 
 async fn take_back_step(me: &Actor) -> Reply<()> {
@@ -180,17 +213,17 @@ async fn issue_step(me: &Actor) -> Reply<()> {
 }
 
 async fn refund_step(me: &Actor) -> Reply<()> {
-    let due: Vec<(usize, AttemptId)> = me
+    let due: Vec<(usize, AttemptId, i64)> = me
         .postgres("due refunds", |rows| {
-            let open = rows.refunds.iter().enumerate().filter(|(_, (_, status))| *status == RefundStatus::Open);
-            open.map(|(index, (attempt, _))| (index, *attempt)).collect()
+            let open = rows.refunds.iter().enumerate().filter(|(_, one)| one.status == RefundStatus::Open);
+            open.map(|(index, one)| (index, one.attempt, one.amount)).collect()
         })
         .await?;
-    for (index, attempt) in due {
+    for (index, attempt, amount) in due {
         let succeeded = me
             .call(Store::Provider, "refund", move |stores| {
                 let succeeds = !stores.random.one_in(6);
-                stores.provider.refund(attempt, index, succeeds)
+                stores.provider.refund(attempt, index, amount, succeeds)
             })
             .await?;
         me.postgres("finish refund", move |rows| rows.finish_refund(index, succeeded)).await?;

@@ -2,24 +2,36 @@
 
 use crate::redis::PayAnswer;
 use crate::simulation::actors::fan::order;
-use crate::simulation::actors::jobs;
+use crate::simulation::actors::{jobs, late};
 use crate::simulation::model::Wrong;
 use crate::simulation::model::postgres::{Attempt, Order};
 use crate::simulation::provider::There;
 use crate::simulation::sale::{AFTER_FAILURE_MS, CAP_MS, GRACE_MS};
-use crate::simulation::world::{Actor, Reply, Store};
+use crate::simulation::world::{Actor, Lost, Reply, Store, Stores};
 use domain::order::{AttemptStatus, OrderEvent, OrderStatus};
 use domain::{AttemptId, OrderId};
 
+/// One call about a payment, of which the provider may have nothing to say for a while.
+async fn ask<T: 'static>(
+    me: &Actor,
+    what: &'static str,
+    attempt: AttemptId,
+    act: impl Fn(&mut Stores) -> T + 'static,
+) -> Reply<T> {
+    me.call(Store::Provider, what, move |stores| {
+        if stores.provider.is_silent(attempt, stores.clock) { Err(Lost) } else { Ok(act(stores)) }
+    })
+    .await?
+}
+
 /// `Backend::open_at_provider`
 pub(crate) async fn open_at_provider(me: &Actor, attempt: AttemptId) -> Reply<There> {
-    let state = me
-        .call(Store::Provider, "create payment", move |stores| {
-            let (amount, deadline) =
-                stores.rows.attempts.get(&attempt).map_or((0, 0), |attempt| (attempt.amount, attempt.deadline));
-            stores.provider.create(attempt, amount, deadline, stores.clock)
-        })
-        .await?;
+    let state = ask(me, "create payment", attempt, move |stores| {
+        let (amount, deadline) =
+            stores.rows.attempts.get(&attempt).map_or((0, 0), |attempt| (attempt.amount, attempt.deadline));
+        stores.provider.create(attempt, amount, deadline, stores.clock)
+    })
+    .await?;
     if !me.postgres("set open", move |rows| rows.set_open(attempt)).await? {
         cancel_at_provider(me, attempt).await?;
         return Ok(There::Canceled);
@@ -30,8 +42,7 @@ pub(crate) async fn open_at_provider(me: &Actor, attempt: AttemptId) -> Reply<Th
 /// Cancels a payment there, where it is not captured.
 pub(crate) async fn cancel_at_provider(me: &Actor, attempt: AttemptId) -> Reply<Option<There>> {
     let from = [There::Open, There::Authorized];
-    me.call(Store::Provider, "cancel payment", move |stores| stores.provider.shift(attempt, &from, There::Canceled))
-        .await
+    ask(me, "cancel payment", attempt, move |stores| stores.provider.shift(attempt, &from, There::Canceled)).await
 }
 
 /// `Backend::settle`
@@ -55,10 +66,7 @@ pub(crate) async fn settle(me: &Actor, id: AttemptId) -> Reply<()> {
                 return cancel_there(me, id, &attempt, &row).await;
             }
             let from = [There::Authorized];
-            let state = me
-                .call(Store::Provider, "capture", move |stores| stores.provider.shift(id, &from, There::Captured))
-                .await?;
-            match state {
+            match ask(me, "capture", id, move |stores| stores.provider.shift(id, &from, There::Captured)).await? {
                 Some(There::Captured) => captured(me, id, order).await,
                 Some(There::Canceled) => attempt_canceled(me, id, &attempt, &row).await,
                 _ => Ok(()),
@@ -69,7 +77,7 @@ pub(crate) async fn settle(me: &Actor, id: AttemptId) -> Reply<()> {
 
 /// Where the payment stands; none when there is none and there will be none.
 async fn payment_of(me: &Actor, id: AttemptId, attempt: &Attempt, row: &Order) -> Reply<Option<There>> {
-    let found = me.call(Store::Provider, "find payment", move |stores| stores.provider.find(id)).await?;
+    let found = ask(me, "find payment", id, move |stores| stores.provider.find(id)).await?;
     if found.is_some() {
         if !attempt.known_there {
             me.postgres("set open", move |rows| rows.set_open(id)).await?;
@@ -90,9 +98,19 @@ async fn cancel_there(me: &Actor, id: AttemptId, attempt: &Attempt, row: &Order)
     }
 }
 
+/// `Backend::captured`
 async fn captured(me: &Actor, id: AttemptId, order_id: OrderId) -> Reply<()> {
+    let mut seats_are_gone = false;
     for _ in 0..5 {
         let Some(row) = order(me, order_id).await? else { return Ok(()) };
+        if row.status == OrderStatus::Closed && !seats_are_gone {
+            if late::reclaim(me, id, &row).await? {
+                return Ok(());
+            }
+            // It may have moved meanwhile.
+            seats_are_gone = true;
+            continue;
+        }
         match me.postgres("captured", move |rows| rows.captured(id, &row)).await? {
             None | Some(true) => return Ok(()),
             Some(false) => {}

@@ -101,7 +101,7 @@ fn peek(hot: &mut Hot, epoch: i64, first: u32, last: u32) -> Option<Stretch> {
     Some(Stretch { at: hot.last(), seats, holds })
 }
 
-async fn is_written(me: &Actor, epoch: i64, at: LogPosition) -> Reply<bool> {
+pub(crate) async fn is_written(me: &Actor, epoch: i64, at: LogPosition) -> Reply<bool> {
     for _ in 0..WRITTEN_LOOKS {
         match me.postgres("read position", |rows| rows.position).await? {
             Some((standing, position)) if standing == epoch => {
@@ -121,7 +121,10 @@ fn compare(rows: &Rows, stretch: &Stretch) -> Differences {
     let mut differ = Differences::default();
     for (seat, found) in &stretch.seats {
         let wanted = (bytes[*seat as usize], rows.claims.get(seat).copied());
-        if *found != wanted {
+        // What late money has taken is decided in Postgres, or ends by itself: until then it is no difference.
+        let owner = found.1.filter(|_| wanted.1.is_none()).and_then(|hold| stretch.holds.get(&hold));
+        let undecided = owner.is_some_and(|(record, _)| record.as_ref().is_some_and(Record::is_reclaiming));
+        if *found != wanted && !undecided {
             differ.seats.insert(*seat, (*found, wanted));
         }
     }
@@ -172,7 +175,7 @@ async fn correct(me: &Actor, what: &'static str, act: impl Fn(&mut Hot) -> bool 
 
 async fn mend(me: &Actor, epoch: i64, found: Differences) -> Reply<()> {
     for (seat, (found_pair, wanted)) in found.seats {
-        if mildly(me, epoch, found_pair, wanted).await? {
+        if mildly(me, epoch, seat, (found_pair, wanted)).await? {
             continue;
         }
         let record = wanted.1.and_then(|id| found.records.get(&id)).cloned();
@@ -186,15 +189,24 @@ async fn mend(me: &Actor, epoch: i64, found: Differences) -> Reply<()> {
 }
 
 /// The mildest step that puts a seat right, where there is one; whether nothing else is to be done.
-async fn mildly(me: &Actor, epoch: i64, found: SeatPair, wanted: SeatPair) -> Reply<bool> {
+async fn mildly(me: &Actor, epoch: i64, seat: u32, (found, wanted): (SeatPair, SeatPair)) -> Reply<bool> {
     match (found.1, wanted.1) {
         (Some(stray), None) => {
-            let at = me.world.borrow().stores.at();
             let sold = SeatByte(found.0).state() == SeatState::Sold;
+            let off = SeatByte(wanted.0).state() == SeatState::Blocked;
+            // Where the rest of the hold is an order's, this seat alone goes.
+            let rest = me.postgres("owns any", move |rows| rows.owns_any(stray)).await?;
             let answer = me
                 .call(Store::Redis, "end stray hold", move |stores| {
-                    let answer =
-                        if sold { stores.hot.unsell(at, epoch, stray) } else { stores.hot.finish(at, epoch, stray) };
+                    let (at, one) = (stores.at(), [seat]);
+                    let answer = if rest {
+                        let (back, gone) = if off { (&one[..0], &one[..]) } else { (&one[..], &one[..0]) };
+                        stores.hot.return_seats(at, epoch, stray, back, gone)
+                    } else if sold {
+                        stores.hot.unsell(at, epoch, stray)
+                    } else {
+                        stores.hot.finish(at, epoch, stray)
+                    };
                     stores.repairs += u64::from(answer == ShortAnswer::Done);
                     answer
                 })
@@ -229,19 +241,29 @@ async fn mend_counts(me: &Actor, epoch: i64) -> Reply<()> {
 
 async fn count_differences(me: &Actor, epoch: i64) -> Reply<Option<BTreeMap<AccountId, (CountPair, CountPair)>>> {
     let (at, found) = me.redis("counts", |hot, _| (hot.last(), hot.state.held_by.clone())).await?;
-    if !is_written(me, epoch, at).await? {
+    if !is_written(me, epoch, at).await?
+        || me.postgres("returns under way", |rows| !rows.returns_due().is_empty()).await?
+    {
         return Ok(None);
     }
-    me.postgres("compare counts", move |rows| {
-        let wanted = rows.build(0, 0).held_by;
-        let mut differ = BTreeMap::new();
-        for account in found.keys().chain(wanted.keys()) {
-            let pair: (CountPair, CountPair) = (found.get(account).copied(), wanted.get(account).copied());
-            if pair.0 != pair.1 {
-                differ.insert(*account, pair);
+    let mut differ = me
+        .postgres("compare counts", move |rows| {
+            let wanted = rows.build(0, 0).held_by;
+            let mut differ = BTreeMap::new();
+            for account in found.keys().chain(wanted.keys()) {
+                let pair: (CountPair, CountPair) = (found.get(account).copied(), wanted.get(account).copied());
+                if pair.0 != pair.1 {
+                    differ.insert(*account, pair);
+                }
             }
+            differ
+        })
+        .await?;
+    if !differ.is_empty() {
+        // Seats that late money has taken count for their account while Postgres decides.
+        for account in me.postgres("undecided", |rows| rows.reclaiming_accounts()).await? {
+            differ.remove(&account);
         }
-        Some(differ)
-    })
-    .await
+    }
+    Ok(Some(differ))
 }

@@ -2,8 +2,8 @@
 
 use crate::backend::Backend;
 use crate::redis::{Keys, LogEntry, read_log};
-use crate::simulation::model::postgres::{Attempt, Order, RefundStatus, Rows, Visit};
-use crate::simulation::model::redis::{Entry, Hot, Meta, Record, Settings, State, What};
+use crate::simulation::model::postgres::{Attempt, Order, Refund, RefundStatus, Rows, Visit};
+use crate::simulation::model::redis::{Entry, Hot, Meta, NO_VISIT, Record, Settings, State, What};
 use domain::hold::HoldState;
 use domain::live::LogPosition;
 use domain::order::{AttemptStatus, OrderStatus};
@@ -41,7 +41,10 @@ pub(super) fn record(raw: &str) -> Record {
         first_end: number("o"),
         state: serde_json::from_value(value["st"].clone()).unwrap(),
         attempt: i32::try_from(number("k")).unwrap(),
-        pass: text("p").parse().ok(),
+        pass: if text("p") == "-" { Some(NO_VISIT) } else { text("p").parse().ok() },
+        reclaim: value["rc"]
+            .as_i64()
+            .map(|number| (i32::try_from(number).unwrap(), LogPosition::parse(text("l")).unwrap())),
     }
 }
 
@@ -58,7 +61,11 @@ pub(super) fn raw(record: &Record) -> String {
         value["w"] = wish.to_string().into();
     }
     if let Some(pass) = record.pass {
-        value["p"] = pass.to_string().into();
+        let text = if pass == NO_VISIT { "-".to_owned() } else { pass.to_string() };
+        value["p"] = text.into();
+    }
+    if let Some((attempt, entry)) = record.reclaim {
+        (value["rc"], value["l"]) = (attempt.into(), entry.to_string().into());
     }
     value.to_string()
 }
@@ -201,10 +208,17 @@ pub(super) async fn rows(pg: &PgPool, performance: PerformanceId, like: &Rows) -
             confirmed: row.get::<Option<i64>, _>("confirmed_ms").is_some(),
             released: row.get::<Option<i64>, _>("released_ms").is_some(),
             items: items.into_iter().map(|seat| u32::try_from(seat).unwrap()).collect(),
+            returned: BTreeMap::new(),
         };
         rows.orders.insert(OrderId(row.get("id")), order);
     }
     let seat = |row: &sqlx::postgres::PgRow| u32::try_from(row.get::<i32, _>("seat_no")).unwrap();
+    let sql = "select i.order_id, i.seat_no, i.released_ms from order_items i join orders o on o.id = i.order_id
+        where o.performance_id = $1 and i.returned_ms is not null";
+    for row in query(sql).await.unwrap() {
+        let order = rows.orders.get_mut(&OrderId(row.get("order_id"))).unwrap();
+        order.returned.insert(seat(&row), row.get::<Option<i64>, _>("released_ms").is_some());
+    }
     for row in query("select * from seat_claims where performance_id = $1").await.unwrap() {
         rows.claims.insert(seat(&row), OrderId(row.get("order_id")));
     }
@@ -251,15 +265,16 @@ async fn money(pg: &PgPool, performance: PerformanceId, rows: &mut Rows) {
             "failed" => RefundStatus::Failed,
             _ => RefundStatus::Open,
         };
-        rows.refunds.push((AttemptId(row.get("attempt_id")), status));
+        let (attempt, amount) = (AttemptId(row.get("attempt_id")), row.get("amount_minor"));
+        rows.refunds.push(Refund { attempt, status, amount });
     }
     let mut ledger: BTreeMap<(String, &'static str), i64> = BTreeMap::new();
-    for id in rows.attempts.keys() {
-        let source = format!("capture:{id}");
+    for source in rows.attempts.keys().flat_map(|id| [format!("capture:{id}"), format!("reclaim:{id}")]) {
         let found = sqlx::query("select account, amount_minor from ledger_entries where source = $1").bind(&source);
         for row in found.fetch_all(pg).await.unwrap() {
             let account = match row.get("account") {
                 "provider_clearing" => "provider_clearing",
+                "order_receivable" => "order_receivable",
                 _ => "organizer_payable",
             };
             ledger.insert((source.clone(), account), row.get("amount_minor"));

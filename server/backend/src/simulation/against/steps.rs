@@ -10,16 +10,18 @@ use crate::redis::{AreaDraw, HoldCall, SeatMend, read_log};
 use crate::simulation::model::hold::Ask;
 use crate::simulation::model::house::{CountPair, SeatPair};
 use crate::simulation::model::postgres::Rows;
-use crate::simulation::model::redis::{Hot, Record, Settings};
+use crate::simulation::model::reclaim::Again;
+use crate::simulation::model::redis::{At, Hot, Record, Settings};
 use crate::simulation::random::Random;
 use crate::simulation::sale;
 use domain::hold::SeatState;
 use domain::live::LogPosition;
-use domain::order::{AttemptStatus, OrderEvent, OrderFacts, transition};
+use domain::order::{AttemptStatus, OrderEvent, OrderFacts, OrderStatus, transition};
 use domain::{AccountId, AttemptId, Millis, OrderId, SeatNo};
 use std::sync::Arc;
 use uuid::Uuid;
 
+mod late;
 mod model;
 mod real;
 
@@ -63,11 +65,23 @@ pub(super) enum Step {
     Rebuild(i64),
     /// The sweeper closes the order of a hold.
     Close(OrderId),
-    /// An attempt is written.
-    Attempt(OrderId, AttemptId, i32),
+    /// An attempt is written, with its amount in minor units.
+    Attempt(OrderId, AttemptId, i32, i64),
     /// An order takes an event.
     Apply(OrderId, OrderEvent, Option<i64>),
     Captured(AttemptId),
+    /// Money comes after its order has closed: it has its seats again, or goes back.
+    Late(AttemptId),
+    /// The script by which late money takes seats, anew or only to go on.
+    Reclaim(Again, bool),
+    /// An attempt gives up what its late money has taken.
+    GiveUp(OrderId, i32),
+    /// The script by which seats go back to sale, and off it.
+    ReturnSeats(OrderId, Vec<u32>, Vec<u32>),
+    /// A paid order gives seats back in Postgres; whether they are sold again.
+    GiveBack(OrderId, Vec<u32>, bool),
+    /// Redis is told, perhaps again, of the seats that an order gave back.
+    TellReturns(OrderId),
     Canceled(AttemptId),
     /// Redis is told, perhaps again, that a cancelled attempt is over.
     TakeBack(AttemptId),
@@ -102,8 +116,24 @@ impl Step {
             Self::Peek(..) => vec!["peek"],
             Self::Snapshot => vec!["snapshot"],
             Self::Rebuild(..) => vec!["swap"],
+            Self::Reclaim(..) => vec!["reclaim"],
+            Self::GiveUp(..) => vec!["finish"],
+            Self::ReturnSeats(..) => vec!["return_seats"],
             _ => Vec::new(),
         }
+    }
+
+    /// Whether late money takes seats, or seats are given back.
+    fn is_back(&self) -> bool {
+        matches!(
+            self,
+            Self::Late(..)
+                | Self::Reclaim(..)
+                | Self::GiveUp(..)
+                | Self::ReturnSeats(..)
+                | Self::GiveBack(..)
+                | Self::TellReturns(..)
+        )
     }
 
     /// Whether Postgres may change.
@@ -118,6 +148,9 @@ impl Step {
                 | Self::Attempt(..)
                 | Self::Apply(..)
                 | Self::Captured(..)
+                | Self::Late(..)
+                | Self::GiveBack(..)
+                | Self::TellReturns(..)
                 | Self::Canceled(..)
                 | Self::TakeBack(..)
                 | Self::Marked(..)
@@ -135,6 +168,8 @@ pub(super) struct Both {
     kept: Option<(Vec<Option<Vec<u8>>>, Hot)>,
     /// The epoch of the next call: now and then an old one.
     epoch: i64,
+    /// The instants of the later scripts of a step that asks several.
+    pub(super) later: Option<(At, At)>,
 }
 
 impl Both {
@@ -157,7 +192,7 @@ impl Both {
         let run = real.backend.seats.store_run(&sale.keys).await.unwrap();
         let hot = Hot { server: read::run_number(&run.run), ..Hot::default() };
         let backend = Arc::clone(&real.backend);
-        Self { backend, sale, hot, rows, asks: Vec::new(), kept: None, epoch: 0 }
+        Self { backend, sale, hot, rows, asks: Vec::new(), kept: None, epoch: 0, later: None }
     }
 
     fn account(&self, random: &mut Random) -> AccountId {
@@ -255,7 +290,7 @@ impl Both {
     fn hold_step(&self, random: &mut Random) -> Step {
         let hold = self.live_hold(random);
         let account = self.hot.state.holds.get(&hold).map_or(sale::account(0), |record| record.account);
-        match random.below(9) {
+        match random.below(13) {
             0 => Step::Release(hold, if random.one_in(8) { sale::account(0) } else { account }),
             1 => Step::Finish(hold),
             2 => Step::Confirm(hold),
@@ -263,6 +298,9 @@ impl Both {
             4 | 5 => Step::Sweep(1 + usize::try_from(random.below(3)).unwrap()),
             6 => Step::Leave(account),
             7 => Step::Peek(0, 11),
+            8 => self.reclaim_step(random),
+            9 => Step::GiveUp(hold, i32::try_from(random.below(3)).unwrap()),
+            10 | 11 => self.return_step(random),
             _ => Step::Wait,
         }
     }
@@ -282,13 +320,21 @@ impl Both {
         if let Some((id, _)) = over.filter(|_| random.one_in(8)) {
             return Step::TakeBack(*id);
         }
+        if let Some(step) = order.and_then(|order| self.late_step(random, hold, order.status, attempt)) {
+            return step;
+        }
         match (random.below(8), attempt, order) {
             (0, _, _) => Step::Close(hold),
             (1, _, _) => Step::Marked(hold),
             (2, _, _) => Step::Owns(hold),
             (3, None, _) | (_, None, None) => Step::Pay(hold, account, number + 1, times),
-            (_, None, Some(_)) => Step::Attempt(hold, AttemptId(Uuid::new_v4()), number + 1),
-            (3, Some(attempt), _) => Step::Captured(attempt),
+            (_, None, Some(row)) => {
+                let amount = if random.one_in(6) { 100 } else { row.total() };
+                Step::Attempt(hold, AttemptId(Uuid::new_v4()), number + 1, amount)
+            }
+            (3, Some(attempt), _) if order.is_none_or(|one| one.status != OrderStatus::Closed) => {
+                Step::Captured(attempt)
+            }
             (4, Some(attempt), _) => Step::Canceled(attempt),
             (5, Some(_), _) => Step::Unpay(hold, told, times),
             (6, Some(_), _) => Step::Pay(hold, account, told, times),

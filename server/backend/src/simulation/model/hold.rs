@@ -96,7 +96,7 @@ impl Hot {
         old(written.ms) && self.log.iter().find(|(at, _)| *at > written).is_some_and(|(at, _)| old(at.ms))
     }
 
-    fn has_run_out(&self, hold: &OrderId, now: i64) -> bool {
+    pub(super) fn has_run_out(&self, hold: &OrderId, now: i64) -> bool {
         let state = self.state.holds.get(hold).map(|record| (record.state, record.expires));
         match state {
             Some((HoldState::Held | HoldState::Closing, expires)) => expires <= now,
@@ -221,6 +221,7 @@ impl Hot {
             state: HoldState::Held,
             attempt: 0,
             pass: Some(ask.nonce),
+            reclaim: None,
         };
         self.state.holds.insert(ask.hold, record);
         self.state.expiry.insert(ask.hold, expires);
@@ -252,6 +253,10 @@ fn before(record: &Record, ask: &Ask) -> HoldAnswer {
     };
     if record.account != ask.account || !same {
         return HoldAnswer::KeyReused;
+    }
+    // It ended, and late money is about to have its seats: that is no answer to this request.
+    if record.is_reclaiming() {
+        return HoldAnswer::Closed;
     }
     match record.state {
         HoldState::Closed | HoldState::Closing => HoldAnswer::Closed,

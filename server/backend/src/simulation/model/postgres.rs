@@ -21,6 +21,20 @@ pub(crate) struct Order {
     pub(crate) confirmed: bool,
     pub(crate) released: bool,
     pub(crate) items: BTreeSet<u32>,
+    /// Seats that were given back, and whether Redis knows.
+    pub(crate) returned: BTreeMap<u32, bool>,
+}
+
+impl Order {
+    /// Its seats without those that were given back.
+    pub(crate) fn kept(&self) -> impl Iterator<Item = u32> {
+        self.items.iter().copied().filter(move |seat| !self.returned.contains_key(seat))
+    }
+
+    /// What it comes to, in minor units.
+    pub(crate) fn total(&self) -> i64 {
+        price_of(self.items.len())
+    }
 }
 
 /// An attempt to pay.
@@ -45,6 +59,15 @@ pub(crate) enum RefundStatus {
     Failed,
 }
 
+/// Money on its way back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refund {
+    pub(crate) attempt: AttemptId,
+    pub(crate) status: RefundStatus,
+    /// In minor units.
+    pub(crate) amount: i64,
+}
+
 /// A visit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Visit {
@@ -66,7 +89,7 @@ pub(crate) struct Rows {
     pub(crate) orders: BTreeMap<OrderId, Order>,
     pub(crate) claims: BTreeMap<u32, OrderId>,
     pub(crate) attempts: BTreeMap<AttemptId, Attempt>,
-    pub(crate) refunds: Vec<(AttemptId, RefundStatus)>,
+    pub(crate) refunds: Vec<Refund>,
     /// Minor units by source and account.
     pub(crate) ledger: BTreeMap<(String, &'static str), i64>,
     pub(crate) blocked: BTreeSet<u32>,
@@ -80,7 +103,12 @@ pub(crate) struct Rows {
 }
 
 /// What a seat costs.
-pub(crate) const PRICE: i64 = 100;
+const PRICE: i64 = 100;
+
+/// What so many seats cost, in minor units.
+pub(crate) fn price_of(seats: usize) -> i64 {
+    PRICE * i64::try_from(seats).unwrap_or(0)
+}
 
 impl Rows {
     /// Raises the epoch, if it is still the one that was read.
@@ -166,7 +194,7 @@ impl Rows {
         })
     }
 
-    fn post(&mut self, source: String, debit: &'static str, credit: &'static str, amount: i64) {
+    pub(super) fn post(&mut self, source: String, debit: &'static str, credit: &'static str, amount: i64) {
         self.ledger.entry((source.clone(), debit)).or_insert(amount);
         self.ledger.entry((source, credit)).or_insert(-amount);
     }
@@ -180,38 +208,19 @@ impl Rows {
             if !self.apply(attempt.order, read, OrderEvent::Captured, None) {
                 return Some(false);
             }
-        } else if self.wrong != Some(Wrong::NoRefund) {
-            self.reserve_refund(id);
+            self.post(format!("capture:{id}"), "provider_clearing", "organizer_payable", attempt.amount);
+        } else {
+            self.post(format!("capture:{id}"), "provider_clearing", "order_receivable", attempt.amount);
+            if self.wrong != Some(Wrong::NoRefund) {
+                self.reserve_refund(id);
+            }
+            // Somebody may have taken its seats and died: the release job looks once more.
+            if let Some(order) = self.orders.get_mut(&attempt.order).filter(|one| one.status == OrderStatus::Closed) {
+                order.released = false;
+            }
         }
         self.set_attempt(id, AttemptStatus::Captured);
-        self.post(format!("capture:{id}"), "provider_clearing", "organizer_payable", attempt.amount);
         Some(true)
-    }
-
-    /// Reserves a refund of the whole attempt, unless there is one.
-    pub(crate) fn reserve_refund(&mut self, id: AttemptId) {
-        if !self.refunds.iter().any(|(attempt, status)| *attempt == id && *status != RefundStatus::Failed) {
-            self.refunds.push((id, RefundStatus::Open));
-        }
-    }
-
-    /// The transaction that ends a refund; a failed one is followed by another.
-    pub(crate) fn finish_refund(&mut self, index: usize, succeeded: bool) {
-        let Some((id, status)) = self.refunds.get(index).copied() else { return };
-        if status != RefundStatus::Open {
-            return;
-        }
-        if !succeeded {
-            self.refunds[index].1 = RefundStatus::Failed;
-            self.reserve_refund(id);
-            return;
-        }
-        self.refunds[index].1 = RefundStatus::Succeeded;
-        let amount = self.attempts.get(&id).map_or(0, |attempt| attempt.amount);
-        self.post(format!("refund:{index}"), "organizer_payable", "provider_clearing", amount);
-        if let Some(attempt) = self.attempts.get_mut(&id).filter(|one| one.status == AttemptStatus::Captured) {
-            attempt.status = AttemptStatus::Refunded;
-        }
     }
 
     /// The transaction that ends an attempt without money. `None` when it had ended, `false` when the order
@@ -294,6 +303,7 @@ impl Rows {
             state: hold_state(order.status),
             attempt: self.newest_attempt(id),
             pass: None,
+            reclaim: None,
         })
     }
 
@@ -316,7 +326,9 @@ impl Rows {
             state.holds.insert(id, record);
         }
         for (id, order) in self.orders.iter().filter(|(_, order)| order.created > now - TOMB_TTL_MS) {
-            if matches!(order.status, OrderStatus::Closed | OrderStatus::Refused | OrderStatus::Refunded) {
+            let over = matches!(order.status, OrderStatus::Closed | OrderStatus::Refused | OrderStatus::Refunded);
+            // It also ended where all of its seats were given back.
+            if over || (is_sold(order.status) && !self.owns_any(*id)) {
                 state.holds.insert(*id, Record::ended(order.account));
                 state.tombs.insert(*id, order.created + TOMB_TTL_MS);
             }

@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 /// An ended hold is remembered for a day.
 pub(crate) const TOMB_TTL_MS: i64 = 86_400_000;
 
+/// The pass of seats that late money took and of which nobody knows the visit: no visit ends with their sale.
+pub(crate) const NO_VISIT: u64 = u64::MAX;
+
 /// A hold's record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
@@ -25,6 +28,8 @@ pub(crate) struct Record {
     /// Number of the newest attempt that it was told of; its state says whether that one runs.
     pub(crate) attempt: i32,
     pub(crate) pass: Option<u64>,
+    /// Number of the attempt whose late money took these seats, and the entry of the log by which it did.
+    pub(crate) reclaim: Option<(i32, LogPosition)>,
 }
 
 impl Record {
@@ -41,7 +46,13 @@ impl Record {
             state: HoldState::Closed,
             attempt: 0,
             pass: None,
+            reclaim: None,
         }
+    }
+
+    /// Whether late money has these seats, and Postgres decides about it.
+    pub(crate) fn is_reclaiming(&self) -> bool {
+        self.reclaim.is_some() && self.state == HoldState::Paying
     }
 }
 
@@ -239,15 +250,24 @@ impl Hot {
         }
     }
 
-    /// `finish.lua`
+    /// `finish.lua`, by whoever ends the hold of an order that has closed.
     pub(crate) fn finish(&mut self, at: At, epoch: i64, id: OrderId) -> ShortAnswer {
+        self.finish_by(at, epoch, id, None)
+    }
+
+    /// `finish.lua`, where need be by the attempt that gives up what its late money has taken.
+    pub(crate) fn finish_by(&mut self, at: At, epoch: i64, id: OrderId, attempt: Option<i32>) -> ShortAnswer {
         if !self.is_complete(epoch) {
             return ShortAnswer::Rebuilding;
         }
-        match self.state.holds.get(&id).map(|record| record.state) {
-            None | Some(HoldState::Closed) => ShortAnswer::Again,
-            Some(HoldState::Sold) => no("sold", &[]),
-            Some(_) => self.end_and_log(at, id),
+        let Some(record) = self.state.holds.get(&id) else { return ShortAnswer::Again };
+        let waits = record.is_reclaiming() && record.expires > at.now && self.wrong != Some(Wrong::LeaseIgnored);
+        let (own, state) = (record.reclaim.map(|(number, _)| number) == attempt, record.state);
+        match state {
+            HoldState::Closed => ShortAnswer::Again,
+            HoldState::Sold => no("sold", &[]),
+            HoldState::Held | HoldState::Paying | HoldState::Closing if waits && !own => no("reclaiming", &[]),
+            HoldState::Held | HoldState::Paying | HoldState::Closing => self.end_and_log(at, id),
         }
     }
 
@@ -318,6 +338,8 @@ impl Hot {
         let runs = match record.state {
             HoldState::Sold => return PayAnswer::Sold,
             HoldState::Closing | HoldState::Closed => return PayAnswer::Gone,
+            // The order has ended: late money alone has its seats now.
+            HoldState::Held | HoldState::Paying if record.reclaim.is_some() => return PayAnswer::Gone,
             HoldState::Held if record.expires <= at.now => return PayAnswer::Gone,
             HoldState::Held => false,
             HoldState::Paying => true,
@@ -419,6 +441,8 @@ impl Hot {
         let mut due = Vec::new();
         for id in self.run_out(at.now, most) {
             match self.state.holds.get_mut(&id) {
+                // Only Postgres knows whether late money has paid for these seats.
+                Some(record) if record.is_reclaiming() => due.push(id),
                 Some(record) if matches!(record.state, HoldState::Held | HoldState::Closing) => {
                     record.state = HoldState::Closing;
                     due.push(id);
@@ -427,6 +451,9 @@ impl Hot {
                     self.state.expiry.remove(&id);
                 }
             }
+        }
+        if self.wrong == Some(Wrong::LeaseIgnored) {
+            due.extend(self.state.holds.iter().filter(|(_, record)| record.is_reclaiming()).map(|(id, _)| *id));
         }
         let mut tombs: Vec<(i64, OrderId)> =
             self.state.tombs.iter().filter(|(_, at_ms)| **at_ms <= at.now).map(|(id, at_ms)| (*at_ms, *id)).collect();

@@ -132,6 +132,7 @@ impl Rows {
                     confirmed: false,
                     released: over,
                     items: seats.iter().copied().collect(),
+                    returned: BTreeMap::new(),
                 };
                 let row = self.orders.entry(*id).or_insert(order);
                 row.items.extend(seats);

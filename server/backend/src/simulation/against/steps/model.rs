@@ -11,12 +11,6 @@ use domain::live::LogPosition;
 use domain::order::{AttemptStatus, OrderEvent, OrderStatus};
 
 impl Both {
-    /// Whether money comes too late: that it may have its seats again, the model does not know.
-    pub(super) fn is_late(rows: &Rows, attempt: AttemptId) -> bool {
-        let order = rows.attempts.get(&attempt).and_then(|one| rows.orders.get(&one.order));
-        order.is_some_and(|order| order.status == OrderStatus::Closed)
-    }
-
     /// What the model says that a step answers and leaves.
     pub(in super::super) fn by_the_model(&self, step: &Step, at: At, hot: &mut Hot, rows: &mut Rows) -> String {
         let epoch = self.epoch;
@@ -48,6 +42,7 @@ impl Both {
                 format!("{:?}", hot.is_complete(epoch).then(|| (hot.state.seats.clone(), hot.last())))
             }
             Step::Owns(hold) => rows.owns_all_seats(*hold).to_string(),
+            other if other.is_back() => self.back_by_the_model(other, at, hot, rows),
             other => self.rarer(other, at, hot, rows),
         }
     }
@@ -89,8 +84,8 @@ impl Both {
                     _ => over.to_string(),
                 };
             }
-            Step::Attempt(hold, id, number) => {
-                let (status, amount) = (AttemptStatus::Created, 100);
+            Step::Attempt(hold, id, number, amount) => {
+                let (status, amount) = (AttemptStatus::Created, *amount);
                 let new = Attempt {
                     order: *hold,
                     number: *number,
@@ -110,9 +105,6 @@ impl Both {
                 return rows.apply(*hold, &order, *event, *expires).to_string();
             }
             Step::Captured(attempt) => {
-                if Self::is_late(rows, *attempt) {
-                    return "left out".to_owned();
-                }
                 let order = rows.attempts.get(attempt).and_then(|one| rows.orders.get(&one.order)).cloned();
                 if let Some(order) = order {
                     rows.captured(*attempt, &order);

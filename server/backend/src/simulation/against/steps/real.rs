@@ -16,11 +16,11 @@ use std::time::Duration;
 /// Ends that are further away are not waited for.
 const WAIT_MAX_MS: i64 = 300;
 
-fn list(seats: &[u32]) -> Vec<SeatNo> {
+pub(super) fn list(seats: &[u32]) -> Vec<SeatNo> {
     seats.iter().copied().map(SeatNo).collect()
 }
 
-fn numbers(seats: &[u32]) -> Vec<i32> {
+pub(super) fn numbers(seats: &[u32]) -> Vec<i32> {
     seats.iter().filter_map(|seat| i32::try_from(*seat).ok()).collect()
 }
 
@@ -78,6 +78,7 @@ impl Both {
             Step::Mend(..) | Step::MendCount(..) | Step::MendHold(..) | Step::Settings(..) => {
                 self.corrected(step).await
             }
+            other if other.is_back() => self.really_back(other).await,
             other => self.rarely(other).await,
         }
     }
@@ -177,16 +178,13 @@ impl Both {
                 self.sale = backend.reload_sale(id).await.unwrap();
             }
             Step::Close(hold) => return sweeper::close_order(&backend, *hold).await.unwrap().to_string(),
-            Step::Attempt(hold, attempt, number) => {
-                let row = Self::attempt_row(*hold, *attempt, *number);
+            Step::Attempt(hold, attempt, number, amount) => {
+                let row = Self::attempt_row(*hold, *attempt, *number, *amount);
                 let done = attempts::insert(&backend.pg, &row, Millis(i64::MAX), Millis(1)).await;
                 return done.unwrap_or(false).to_string();
             }
             Step::Apply(hold, event, expires) => return self.really_apply(*hold, *event, *expires).await,
             Step::Captured(attempt) => {
-                if Self::is_late(&self.rows, *attempt) {
-                    return "left out".to_owned();
-                }
                 let row = attempts::one(&backend.pg, *attempt).await.unwrap().unwrap();
                 backend.captured(&row).await.unwrap();
             }
@@ -222,7 +220,7 @@ impl Both {
         }
     }
 
-    fn attempt_row(order: OrderId, id: AttemptId, number: i32) -> AttemptRow {
+    fn attempt_row(order: OrderId, id: AttemptId, number: i32, amount_minor: i64) -> AttemptRow {
         AttemptRow {
             id,
             order,
@@ -231,7 +229,7 @@ impl Both {
             provider: "test".to_owned(),
             provider_ref: None,
             pay_url: None,
-            amount_minor: 100,
+            amount_minor,
             currency: "EUR".parse().unwrap(),
             last_error: None,
             deadline: Millis(5),
