@@ -149,7 +149,8 @@ async fn known(client: &Client, intent: &str) -> Answer<Option<Known>> {
     // Made without a page: it is known by itself. Nothing but our name is read of it: another program's payment
     // may have a status or an amount that we can't, and is no reason to leave the day unread.
     let made: Intent = client.get(&format!("/v1/payment_intents/{}", checked(intent)?), &[]).await?;
-    Ok(made.reference().map(|reference| Known { payment: intent.to_owned(), reference }))
+    let reference = made.reference().filter(|reference| !reference.is_empty());
+    Ok(reference.map(|reference| Known { payment: intent.to_owned(), reference }))
 }
 
 fn minor(amount: i64, currency: Currency) -> Answer<i64> {
