@@ -15,17 +15,21 @@ use domain::settlement::{Ours, Owner};
 use domain::{Code, OrderId};
 use serde_json::json;
 
-/// Matches today and yesterday, so that midnight is no trouble; what is open afterwards.
-async fn matched(arena: &Arena) -> Vec<OpenDifference> {
+/// Matches today and yesterday of a provider, so that midnight is no trouble; what is open afterwards.
+pub(crate) async fn matched_at(arena: &Arena, provider: &str) -> Vec<OpenDifference> {
     let today = day_of(arena.backend.now());
     let mut open = Vec::new();
     for day in [today.plus(-DAY_MS), today] {
-        open.extend(arena.backend.match_day("sandbox", day).await.unwrap().open);
+        open.extend(arena.backend.match_day(provider, day).await.unwrap().open);
     }
     open
 }
 
-fn keys(open: &[OpenDifference]) -> Vec<&str> {
+async fn matched(arena: &Arena) -> Vec<OpenDifference> {
+    matched_at(arena, "sandbox").await
+}
+
+pub(crate) fn keys(open: &[OpenDifference]) -> Vec<&str> {
     open.iter().map(|one| one.key.as_str()).collect()
 }
 
@@ -43,7 +47,7 @@ async fn page(arena: &Arena, member: &Fan) -> Reconciliation {
 }
 
 /// What is at the provider by our books, and by its own lines.
-async fn clearing(arena: &Arena) -> (i64, i64) {
+pub(crate) async fn clearing(arena: &Arena) -> (i64, i64) {
     let ours = "select coalesce(sum(amount_minor), 0)::bigint from ledger_entries where account = 'provider_clearing'";
     let theirs = "select coalesce(sum(net_minor), 0)::bigint from settlement_lines";
     (arena.count(ours).await, arena.count(theirs).await)

@@ -1,13 +1,17 @@
 //! Stripe: the page, the money, refunds and signed events, against a stand-in of its interface that others wrote.
 
+mod refunds;
+mod settlement;
+mod wire;
+
 use crate::arena::provider::{GOOD_CARD as SANDBOX_CARD, unix_s};
-use crate::arena::stripe::{ASKING_CARD, DECLINED_CARD, GOOD_CARD, SECRETS, Stripe};
-use crate::arena::{Arena, ORGANIZATION, Reply, SOON, Setup, program, run_to_end};
+use crate::arena::stripe::{ASKING_CARD, DECLINED_CARD, GOOD_CARD, SECRETS, Stripe, recorded};
+use crate::arena::{Arena, Fan, ORGANIZATION, Reply, SOON, Setup, program, run_to_end};
 use crate::purchase::assert_paid_once;
 use crate::reclaim::{hasty, taken_by};
 use backend::{ProviderError, ProviderState};
 use domain::Code;
-use domain::hold::SeatState;
+use domain::hold::{Held, SeatState};
 use domain::order::{OrderView, PayStarted};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -26,10 +30,28 @@ async fn deliver(arena: &Arena, provider: &str, body: &str, signature: &str) -> 
 }
 
 fn event(id: &str, kind: &str, object: &Value) -> Value {
-    json!({
-        "id": id, "object": "event", "type": kind, "created": unix_s(), "livemode": false,
-        "data": { "object": object },
-    })
+    let mut event = recorded::object("event");
+    event["id"] = json!(id);
+    event["type"] = json!(kind);
+    event["created"] = json!(unix_s());
+    event["data"]["object"] = object.clone();
+    event
+}
+
+/// Tells the program something, signed as Stripe signs.
+async fn tell(arena: &Arena, event: &Value) {
+    let body = event.to_string();
+    let signed = signature::sign(SECRETS[0], body.as_bytes(), unix_s());
+    assert_eq!(deliver(arena, "stripe", &body, &signed).await.status, 200);
+}
+
+/// Pays seats on the hosted page, and waits for the tickets.
+async fn bought(stripe: &Stripe, arena: &Arena, fan: &Fan, seats: &str) -> (Held, PayStarted) {
+    let held = arena.held(fan, seats).await;
+    let started: PayStarted = arena.pay(fan, held.order).await.ok();
+    assert_eq!(stripe.card(&started, GOOD_CARD).await, 200);
+    fulfilled(arena, held.order).await;
+    (held, started)
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -44,6 +44,23 @@ mod tests {
         hex::encode(mac.finalize().into_bytes())
     }
 
+    /// A vector that this program's own crates had no part in. It was made with OpenSSL 3.0.19:
+    ///
+    /// ```sh
+    /// printf '%s' '1700000000.{"id":"evt_1","object":"event","type":"payment_intent.succeeded","created":1700000000,"livemode":false}' \
+    ///   | openssl dgst -sha256 -hmac whsec_openssl -hex
+    /// ```
+    #[test]
+    fn a_signature_that_openssl_made_fits() {
+        let body = br#"{"id":"evt_1","object":"event","type":"payment_intent.succeeded","created":1700000000,"livemode":false}"#;
+        let header = "t=1700000000,v1=c2cf99245a43f30985c4115a1dc68e1e76f356a7816d81a3e303c4c220f682f1";
+        let (secrets, now) = (["whsec_openssl".to_owned()], Millis(1_700_000_000_000));
+        assert!(fits(&secrets, header, body, now));
+        assert!(!fits(&["whsec_other".to_owned()], header, body, now));
+        assert!(!fits(&secrets, header, &body[..body.len() - 1], now));
+        assert!(!fits(&secrets, &header.replace("t=1700000000", "t=1700000001"), body, now), "the time is signed too");
+    }
+
     #[test]
     fn a_signature_needs_the_secret_the_body_and_the_time() {
         let secrets = ["new".to_owned(), "old".to_owned()];

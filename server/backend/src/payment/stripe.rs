@@ -8,6 +8,8 @@ mod amounts;
 mod client;
 mod events;
 mod objects;
+#[cfg(test)]
+mod recorded;
 mod settlement;
 
 use self::client::{Client, Form, checked};

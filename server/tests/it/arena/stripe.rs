@@ -1,15 +1,21 @@
 //! Stripe's stand-in. Payments, refunds and signed webhooks are those of `localstripe`, a process of its own that
 //! others wrote. It has no hosted page: that is made here, before it, as Stripe documents it. All calls of the
-//! program pass here.
+//! program pass here, and are noted. Balance transactions and disputes, which it doesn't have as Stripe has them, are
+//! answered here too.
+
+mod balance;
+pub(crate) mod recorded;
+pub(crate) mod wire;
 
 use super::{Arena, ORGANIZATION, SOON, Setup, program, run_to_end};
 use axum::body::Bytes;
 use axum::extract::{Path, State};
+use axum::middleware;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Form, Json, Router};
 use domain::order::PayStarted;
-use http::{HeaderMap, Method, StatusCode, Uri, header};
+use http::{HeaderMap, Method, StatusCode, Uri};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::net::SocketAddr;
@@ -18,6 +24,7 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, Command};
+use wire::{Call, Lost};
 
 /// Our key there.
 const API_KEY: &str = "sk_test_stararena";
@@ -29,6 +36,8 @@ pub(crate) const GOOD_CARD: &str = "4242424242424242";
 pub(crate) const DECLINED_CARD: &str = "4000000000000341";
 /// A card whose bank asks the fan first.
 pub(crate) const ASKING_CARD: &str = "4000002500003155";
+/// What of a call goes on to the stand-in.
+const PASSED_ON: [&str; 4] = ["authorization", "content-type", "idempotency-key", "stripe-version"];
 /// A page lives at least this long, in seconds.
 const PAGE_MIN_S: i64 = 30 * 60;
 /// Starts the stand-in on a port of IPv4 alone, and keeps its objects in memory: it would write all of them into
@@ -56,6 +65,13 @@ struct Pages {
     away: bool,
     /// Refunds that the bank sent back afterwards.
     failed_refunds: HashSet<String>,
+    /// What the program sent, the oldest first.
+    calls: Vec<Call>,
+    /// Which calls are lost: the ends of their paths, and what of them.
+    losses: Vec<(&'static str, Lost)>,
+    /// What moved the balance, the oldest first.
+    movements: Vec<Value>,
+    disputes: BTreeMap<String, Value>,
 }
 
 /// What stands before the stand-in.
@@ -84,7 +100,15 @@ impl Front {
     }
 
     async fn shown(&self, id: &str, expanded: bool) -> Response {
-        let Some(page) = self.pages().pages.get(id).cloned() else { return refusal(404, "resource_missing") };
+        match self.page(id, expanded).await {
+            Some(page) => Json(page).into_response(),
+            None => refusal(404, "resource_missing"),
+        }
+    }
+
+    /// A page as Stripe tells it; none where there is none.
+    async fn page(&self, id: &str, expanded: bool) -> Option<Value> {
+        let page = self.pages().pages.get(id).cloned()?;
         let intent = match &page.intent {
             Some(intent) if expanded => self.ask(Method::GET, &format!("/v1/payment_intents/{intent}"), &[]).await.1,
             Some(intent) => json!(intent),
@@ -93,12 +117,22 @@ impl Front {
         let field = |name: &str| page.form.get(name).cloned().unwrap_or_default();
         let amount: i64 = field("line_items[0][price_data][unit_amount]").parse().unwrap();
         let url = if page.status == "open" { json!(format!("{}/pay/{id}", self.url)) } else { Value::Null };
-        Json(json!({
-            "id": id, "object": "checkout.session", "mode": "payment", "status": page.status, "url": url,
-            "amount_total": amount, "currency": field("line_items[0][price_data][currency]"), "livemode": false,
-            "metadata": { "stararena_attempt": field("metadata[stararena_attempt]") }, "payment_intent": intent,
-        }))
-        .into_response()
+        let mut told = recorded::object("checkout.session");
+        for (name, value) in [
+            ("id", json!(id)),
+            ("status", json!(page.status)),
+            ("url", url),
+            ("amount_subtotal", json!(amount)),
+            ("amount_total", json!(amount)),
+            ("currency", json!(field("line_items[0][price_data][currency]"))),
+            ("client_reference_id", json!(field("client_reference_id"))),
+            ("expires_at", json!(field("expires_at").parse::<i64>().unwrap())),
+            ("metadata", json!({ "stararena_attempt": field("metadata[stararena_attempt]") })),
+            ("payment_intent", intent),
+        ] {
+            told[name] = value;
+        }
+        Some(told)
     }
 }
 
@@ -180,8 +214,8 @@ async fn pass_on(State(front): State<Front>, method: Method, uri: Uri, headers: 
         uri.path().strip_prefix("/v1/refunds/").is_some_and(|id| pages.failed_refunds.contains(id))
     };
     let mut request = front.client.request(method, format!("{}{uri}", front.upstream)).body(body);
-    for name in [header::AUTHORIZATION, header::CONTENT_TYPE] {
-        if let Some(value) = headers.get(&name) {
+    for name in PASSED_ON {
+        if let Some(value) = headers.get(name) {
             request = request.header(name, value.clone());
         }
     }
@@ -191,6 +225,7 @@ async fn pass_on(State(front): State<Front>, method: Method, uri: Uri, headers: 
     if sent_back {
         let mut refund: Value = serde_json::from_slice(&body).unwrap();
         refund["status"] = json!("failed");
+        refund["failure_reason"] = json!("expired_or_canceled_card");
         return (status, Json(refund)).into_response();
     }
     (status, body).into_response()
@@ -230,10 +265,13 @@ impl Stripe {
             pages: Arc::default(),
         };
         let routes = Router::new()
-            .route("/v1/checkout/sessions", post(open_page))
+            .route("/v1/checkout/sessions", post(open_page).get(balance::list_pages))
             .route("/v1/checkout/sessions/{id}", get(show_page))
             .route("/v1/checkout/sessions/{id}/expire", post(expire_page))
+            .route("/v1/balance_transactions", get(balance::list_movements))
+            .route("/v1/disputes/{id}", get(balance::show_dispute))
             .fallback(pass_on)
+            .layer(middleware::from_fn_with_state(front.clone(), wire::note))
             .with_state(front.clone());
         tokio::spawn(async move { axum::serve(listener, routes).await.unwrap() });
         let mut stripe = Self { front, child, log };
@@ -301,6 +339,11 @@ impl Stripe {
 
     /// A new payment by hand, with a card; its id.
     pub(crate) async fn intent_of(&self, amount: &str, reference: &str, number: &str) -> String {
+        self.intent_with(amount, ("metadata[stararena_attempt]", reference), number).await
+    }
+
+    /// A new payment with one field of metadata.
+    async fn intent_with(&self, amount: &str, metadata: (&str, &str), number: &str) -> String {
         let card = [
             ("type", "card"),
             ("card[number]", number),
@@ -315,7 +358,7 @@ impl Stripe {
             ("currency", "eur"),
             ("capture_method", "manual"),
             ("payment_method", method["id"].as_str().unwrap()),
-            ("metadata[stararena_attempt]", reference),
+            metadata,
         ];
         let (status, intent) = self.front.ask(Method::POST, "/v1/payment_intents", &form).await;
         assert_eq!(status, 200, "{intent}");
@@ -356,6 +399,11 @@ impl Stripe {
     /// The bank sends a refund back.
     pub(crate) fn send_back(&self, refund: &str) {
         self.front.pages().failed_refunds.insert(refund.to_owned());
+    }
+
+    /// How many pages were made.
+    pub(crate) fn page_count(&self) -> usize {
+        self.front.pages().pages.len()
     }
 
     /// Whether a page is open, complete or expired.

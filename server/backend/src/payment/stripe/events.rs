@@ -32,14 +32,15 @@ pub(super) fn notice(event: &Value, live: bool) -> Notice {
 
 #[cfg(test)]
 mod tests {
+    use super::super::recorded;
     use super::*;
     use serde_json::json;
 
     fn event(kind: &str, object: Value) -> Value {
-        json!({
-            "id": "evt_1", "object": "event", "api_version": "2025-09-30.clover", "created": 1_700_000_000,
-            "livemode": false, "type": kind, "data": { "object": object },
-        })
+        let mut event = recorded::object("event");
+        event["type"] = json!(kind);
+        event["data"]["object"] = object;
+        event
     }
 
     #[test]

@@ -137,7 +137,7 @@ impl Intent {
     }
 
     /// Our name for it: the attempt's id; none where it is not ours.
-    fn reference(&self) -> Option<String> {
+    pub(super) fn reference(&self) -> Option<String> {
         text(&self.metadata, REFERENCE)
     }
 

@@ -146,10 +146,11 @@ async fn known(client: &Client, intent: &str) -> Answer<Option<Known>> {
         let reference = reference.map(str::to_owned);
         return Ok(reference.map(|reference| Known { payment: page.id, reference }));
     }
-    // Made without a page: it is known by itself.
+    // Made without a page: it is known by itself. Nothing but our name is read of it: another program's payment
+    // may have a status or an amount that we can't, and is no reason to leave the day unread.
     let made: Intent = client.get(&format!("/v1/payment_intents/{}", checked(intent)?), &[]).await?;
-    let reference = made.payment()?.reference;
-    Ok((!reference.is_empty()).then(|| Known { payment: intent.to_owned(), reference }))
+    let reference = made.reference().filter(|reference| !reference.is_empty());
+    Ok(reference.map(|reference| Known { payment: intent.to_owned(), reference }))
 }
 
 fn minor(amount: i64, currency: Currency) -> Answer<i64> {
@@ -231,6 +232,7 @@ impl Transaction {
 
 #[cfg(test)]
 mod tests {
+    use super::super::recorded;
     use super::*;
     use serde_json::json;
 
@@ -243,17 +245,29 @@ mod tests {
 
     fn transaction(kind: &str, category: Option<&str>, sums: (i64, i64, i64), source: Value) -> Transaction {
         let (amount, fee, net) = sums;
-        serde_json::from_value(json!({
-            "id": "txn_1", "object": "balance_transaction", "amount": amount, "available_on": 1_700_000_000,
-            "created": 1_700_000_007, "currency": "eur", "description": null, "exchange_rate": null, "fee": fee,
-            "fee_details": [], "net": net, "reporting_category": category, "source": source, "status": "available",
-            "type": kind,
-        }))
-        .unwrap()
+        let mut transaction = recorded::object("balance_transaction");
+        for (name, value) in [
+            ("amount", json!(amount)),
+            ("fee", json!(fee)),
+            ("net", json!(net)),
+            ("type", json!(kind)),
+            ("reporting_category", json!(category)),
+            ("source", source),
+        ] {
+            transaction[name] = value;
+        }
+        serde_json::from_value(transaction).unwrap()
     }
 
-    fn source(id: &str, object: &str, amount: i64) -> Value {
-        json!({ "id": id, "object": object, "amount": amount, "currency": "eur", "payment_intent": "pi_1", "metadata": {} })
+    /// A charge, a refund or a dispute.
+    fn source(id: &str, kind: &str, amount: i64) -> Value {
+        let mut source = recorded::object(kind);
+        source["id"] = json!(id);
+        source["amount"] = json!(amount);
+        if kind == "charge" {
+            source["amount_captured"] = json!(amount);
+        }
+        source
     }
 
     /// Key, payment, gross, fee and net of each line.
@@ -285,7 +299,8 @@ mod tests {
             ("adjustment", Some("dispute_reversal"), "du_1", (900, 0, 900), "dispute_reversal:du_1", 900),
             ("adjustment", None, "dp_1", (900, 0, 900), "dispute_reversal:dp_1", 900),
         ] {
-            let one = transaction(kind, category, sums, source(id, "any", 700));
+            let of = if id.starts_with("re_") { "refund" } else { "dispute" };
+            let one = transaction(kind, category, sums, source(id, of, 700));
             let lines = one.lines(&known()).unwrap();
             assert_eq!((lines[0].key().as_str(), lines[0].recorded_minor()), (key, recorded), "{kind} {category:?}");
             assert_eq!((lines[0].gross_minor, lines[0].fee_minor, lines[0].net_minor), sums);

@@ -1,28 +1,27 @@
 //! Objects in the shape that Stripe documents, with what we read of them.
 
+use super::super::recorded;
 use super::*;
 use serde_json::json;
 
 const ATTEMPT: &str = "3f2a9c01-7b44-8e10-9d2c-0123456789ab";
 
 fn intent(status: &str) -> Value {
-    json!({
-        "id": "pi_3Nx", "object": "payment_intent", "amount": 25_900, "amount_capturable": 0, "amount_received": 0,
-        "application_fee_amount": null, "canceled_at": null, "capture_method": "manual", "client_secret": "secret",
-        "created": 1_700_000_000, "currency": "eur", "last_payment_error": null, "latest_charge": null,
-        "livemode": false, "metadata": { "stararena_attempt": ATTEMPT }, "next_action": null, "on_behalf_of": null,
-        "payment_method_types": ["card"], "status": status, "transfer_data": null,
-    })
+    let mut intent = recorded::object("payment_intent");
+    intent["metadata"] = json!({ "stararena_attempt": ATTEMPT });
+    intent["status"] = json!(status);
+    intent
 }
 
 fn page(status: &str, payment_intent: Value) -> Value {
-    json!({
-        "id": "cs_test_a1", "object": "checkout.session", "amount_subtotal": 25_900, "amount_total": 25_900,
-        "client_reference_id": ATTEMPT, "currency": "eur", "expires_at": 1_700_002_000, "livemode": false,
-        "metadata": { "stararena_attempt": ATTEMPT }, "mode": "payment", "payment_intent": payment_intent,
-        "payment_status": "unpaid", "status": status,
-        "url": if status == "open" { json!("https://checkout.stripe.com/c/pay/cs_test_a1") } else { Value::Null },
-    })
+    let mut page = recorded::object("checkout.session");
+    page["metadata"] = json!({ "stararena_attempt": ATTEMPT });
+    page["payment_intent"] = payment_intent;
+    page["status"] = json!(status);
+    if status != "open" {
+        page["url"] = Value::Null;
+    }
+    page
 }
 
 /// What we make of an answer with its payment expanded.
@@ -137,10 +136,9 @@ fn a_refund_has_ended_only_when_stripe_says_so() {
         (json!("requires_action"), None),
         (Value::Null, None),
     ] {
-        let answer = json!({
-            "id": "re_1", "object": "refund", "amount": 1_000, "charge": "ch_1", "currency": "eur",
-            "metadata": { "stararena_refund": "refund:1" }, "payment_intent": "pi_1", "status": status,
-        });
+        let mut answer = recorded::object("refund");
+        answer["metadata"] = json!({ "stararena_refund": "refund:1" });
+        answer["status"] = status;
         let refund: Refund = serde_json::from_value(answer).unwrap();
         assert!(refund.is_of("refund:1") && !refund.is_of("refund:2"));
         let told = refund.told().unwrap();
@@ -167,12 +165,10 @@ fn a_dispute_tells_its_payment_and_where_it_stands() {
         ("prevented", DisputeState::Won),
     ] {
         let dispute = |payment: Value| -> Dispute {
-            serde_json::from_value(json!({
-                "id": "dp_1", "object": "dispute", "amount": 25_900, "charge": "ch_1", "currency": "eur",
-                "created": 1_700_000_000, "livemode": false, "payment_intent": payment, "reason": "fraudulent",
-                "status": status,
-            }))
-            .unwrap()
+            let mut answer = recorded::object("dispute");
+            answer["payment_intent"] = payment;
+            answer["status"] = json!(status);
+            serde_json::from_value(answer).unwrap()
         };
         let told = dispute(intent("succeeded")).told().unwrap();
         assert_eq!((told.state, told.reference.as_deref(), told.amount_minor), (state, Some(ATTEMPT), 25_900));
