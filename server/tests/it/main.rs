@@ -64,6 +64,7 @@ mod standing;
 mod stock;
 mod storm;
 mod stripe;
+mod switches;
 mod tickets;
 mod timers;
 mod trials_money;

@@ -16,7 +16,7 @@ use domain::{Code, OrderId};
 use serde_json::json;
 
 /// Matches today and yesterday, so that midnight is no trouble; what is open afterwards.
-async fn matched(arena: &Arena) -> Vec<OpenDifference> {
+pub(crate) async fn matched(arena: &Arena) -> Vec<OpenDifference> {
     let today = day_of(arena.backend.now());
     let mut open = Vec::new();
     for day in [today.plus(-DAY_MS), today] {
@@ -25,7 +25,7 @@ async fn matched(arena: &Arena) -> Vec<OpenDifference> {
     open
 }
 
-fn keys(open: &[OpenDifference]) -> Vec<&str> {
+pub(crate) fn keys(open: &[OpenDifference]) -> Vec<&str> {
     open.iter().map(|one| one.key.as_str()).collect()
 }
 
@@ -43,7 +43,7 @@ async fn page(arena: &Arena, member: &Fan) -> Reconciliation {
 }
 
 /// What is at the provider by our books, and by its own lines.
-async fn clearing(arena: &Arena) -> (i64, i64) {
+pub(crate) async fn clearing(arena: &Arena) -> (i64, i64) {
     let ours = "select coalesce(sum(amount_minor), 0)::bigint from ledger_entries where account = 'provider_clearing'";
     let theirs = "select coalesce(sum(net_minor), 0)::bigint from settlement_lines";
     (arena.count(ours).await, arena.count(theirs).await)
@@ -231,12 +231,12 @@ async fn the_command_refuses_what_it_does_not_know() {
     arena.finish().await;
 }
 
-async fn report(arena: &Arena, member: &Fan, form: &[(&str, &str)]) -> MoneyReport {
+pub(crate) async fn report(arena: &Arena, member: &Fan, form: &[(&str, &str)]) -> MoneyReport {
     arena.call(Some(member), "organizer-money", form).await.ok()
 }
 
 /// A table as a member downloads it: rows with their names.
-async fn table(arena: &Arena, member: &Fan, name: &str) -> Vec<std::collections::HashMap<String, String>> {
+pub(crate) async fn table(arena: &Arena, member: &Fan, name: &str) -> Vec<std::collections::HashMap<String, String>> {
     let reply = arena.open(Some(member), &format!("/api/organizer-money-table/{name}.csv?period=all")).await;
     assert_eq!((reply.status, reply.header("content-type")), (200, "text/csv; charset=utf-8"), "{}", reply.body);
     assert!(reply.header("content-disposition").starts_with("attachment"));
@@ -244,7 +244,7 @@ async fn table(arena: &Arena, member: &Fan, name: &str) -> Vec<std::collections:
     csv::Reader::from_reader(reply.body.as_bytes()).deserialize().map(|row| row.unwrap()).collect()
 }
 
-fn sum<'a>(cells: impl Iterator<Item = &'a str>) -> i64 {
+pub(crate) fn sum<'a>(cells: impl Iterator<Item = &'a str>) -> i64 {
     cells.map(|cell| cell.parse::<i64>().unwrap()).sum()
 }
 
