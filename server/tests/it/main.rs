@@ -57,6 +57,7 @@ mod reconciliation;
 mod refunds;
 mod replan;
 mod replan_page;
+mod report;
 mod roles;
 mod selling;
 mod settings;
