@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use uuid::Uuid;
 
 /// Saves the form of a currency.
-async fn save(arena: &Arena, who: &Fan, version: i32, fields: &[(&str, &str)]) -> Reply {
+pub(crate) async fn save(arena: &Arena, who: &Fan, version: i32, fields: &[(&str, &str)]) -> Reply {
     let version = version.to_string();
     let names: Vec<String> = fields.iter().map(|(name, _)| format!("form[{name}]")).collect();
     let mut form = vec![("version", version.as_str())];
@@ -25,7 +25,7 @@ async fn save(arena: &Arena, who: &Fan, version: i32, fields: &[(&str, &str)]) -
 }
 
 /// A sale of the same organization that is published now: every seat at this price.
-async fn publish(arena: &Arena, house: &str, currency: &str, price: i64) -> PerformanceId {
+pub(crate) async fn publish(arena: &Arena, house: &str, currency: &str, price: i64) -> PerformanceId {
     let currency: Currency = currency.parse().unwrap();
     let plan = generate::arena(generate::MIN_ARENA_SEATS, house);
     let id = arena

@@ -77,22 +77,33 @@ async fn copies_out_of_order_and_a_provider_that_fails_change_nothing_but_the_ti
     arena.finish().await;
 }
 
+/// How many webhooks the server refused for their signatures, as the alarm counts them.
+async fn refused_signatures(arena: &Arena) -> usize {
+    let text = arena.send(arena.plain_request(Method::GET, "/metrics")).await.body;
+    let counts = text
+        .lines()
+        .filter(|line| line.starts_with("stararena_webhooks_total{") && line.contains("outcome=\"bad_signature\""));
+    counts.filter_map(|line| line.rsplit_once(' ')?.1.parse::<usize>().ok()).sum()
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_webhook_that_is_forged_old_or_malformed_is_refused_and_not_stored() {
     let arena = Arena::web(Setup::default()).await;
     let body = r#"{"id":"evt_forged","type":"payment.captured","data":{"object":{"reference":"x"}}}"#;
     let good = signed(body, unix_s());
-    for (what, signature) in [
+    let forged = [
         ("no signature", String::new()),
         ("nonsense", "t=1,v1=zz".to_owned()),
         ("another body's", signed("{}", unix_s())),
         ("an altered time", good.replacen("t=", "t=1", 1)),
         ("ten minutes old", signed(body, unix_s() - 600)),
         ("ten minutes ahead", signed(body, unix_s() + 600)),
-    ] {
-        let reply = deliver(&arena, body, &signature).await;
+    ];
+    for (what, signature) in &forged {
+        let reply = deliver(&arena, body, signature).await;
         assert_eq!((reply.status, reply.code()), (400, Code::BadSignature), "{what}");
     }
+    assert_eq!(refused_signatures(&arena).await, forged.len(), "each of them counts for the alarm");
     for malformed in ["", "{", "[]", "null", r#"{"id":""}"#, r#"{"id":7}"#, r#"{"id":"evt_nul","pad":"\u0000"}"#] {
         let reply = deliver(&arena, malformed, &signed(malformed, unix_s())).await;
         assert_eq!((reply.status, reply.code()), (400, Code::InvalidInput), "{malformed}");
@@ -135,6 +146,8 @@ async fn a_payment_of_another_amount_is_set_aside_and_no_ticket_is_issued() {
         "set aside",
         arena.count("select count(*) from payment_quarantine where reason = 'another amount'").await == 1
     );
+    let rings = async || arena.metric("stararena_payments_quarantined_total").await >= 1.0;
+    eventually!(SOON, "it rings", rings().await);
     assert_eq!(arena.status(held.order).await.as_deref(), Some("payment_processing"), "the order stays");
     assert_eq!(arena.count_of(held.order, "select count(*) from tickets where order_id = $1").await, 0);
     assert_eq!(arena.count("select count(*) from ledger_entries").await, 0, "no money is booked");

@@ -7,6 +7,8 @@ use crate::arena::{Arena, Fan, SOON, Setup};
 use crate::killing_money::{assert_refunded_once, refund};
 use crate::payments::deliver;
 use crate::purchase::assert_paid_once;
+use crate::reclaim::ask_at;
+use crate::reconciliation::{keys, matched};
 use domain::account::Role;
 use domain::hold::Held;
 use domain::order::PayStarted;
@@ -21,6 +23,8 @@ const PAID: u64 = 10;
 const ENDED: u64 = 4;
 /// Permutations of a payment that is refunded.
 const REFUNDED: u64 = 4;
+/// Permutations of a payment that a bank calls into question: every second dispute is lost.
+const DISPUTED: u64 = 4;
 /// An event comes so often, or not at all.
 const COPIES_MAX: usize = 3;
 /// What a provider may tell of a payment, whether it happened or not: an event only says where to look.
@@ -152,5 +156,52 @@ async fn whatever_the_order_of_words_a_refund_goes_back_once() {
         all_is_applied(&arena).await;
         assert_refunded_once(&arena, &held, &started, &format!("seed {seed}")).await;
     }
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_the_order_of_words_a_dispute_is_booked_once_and_decides_about_the_tickets() {
+    let arena = Arena::web(Setup::default()).await;
+    silent(&arena, &json!({})).await;
+    for seed in 0..DISPUTED {
+        let (_, held, started) = paying(&arena, seed).await;
+        // All of it happens before anybody here hears a word of it, that the card was good included.
+        ask_at(&arena, i64::MAX / 2).await;
+        assert_eq!(arena.provider().card(&started, GOOD_CARD).await, 303);
+        arena.provider().capture(&started).await;
+        let outcome = if seed % 2 == 0 { "won" } else { "lost" };
+        let dispute = arena.provider().dispute(&started, None).await;
+        let opened = arena.provider().events_of(&started).await;
+        arena.provider().close_dispute(&dispute, outcome).await;
+        let mut events = arena.provider().events_of(&started).await;
+        assert!(events.len() > opened.len() && opened.iter().any(|event| event.contains("\"dispute.created\"")));
+        events.extend(KINDS.map(|kind| told(&started, kind)));
+        deliver_all(&arena, "disputed", seed, &mixed(events.clone(), seed)).await;
+        ask_at(&arena, 0).await;
+        arena.await_status(held.order, "fulfilled").await;
+        all_is_applied(&arena).await;
+        // Words of a dispute that never came: the daily match finds it.
+        matched(&arena).await;
+        deliver_all(&arena, "late", seed, &mixed(events, seed + 1_000)).await;
+        all_is_applied(&arena).await;
+
+        assert_eq!(arena.count_of(held.order, "select count(*) from disputes where order_id = $1").await, 1);
+        let ended = "select count(*) from disputes where order_id = $1 and status = $2";
+        let ended: i64 = sqlx::query_scalar(ended).bind(held.order.0).bind(outcome).fetch_one(&arena.pg).await.unwrap();
+        assert_eq!(ended, 1, "seed {seed}: it is {outcome}");
+        let booked = "select count(distinct l.source) from ledger_entries l
+            join disputes d on l.source in ('dispute:' || d.id, 'dispute-won:' || d.id, 'dispute-lost:' || d.id)
+            where d.order_id = $1";
+        assert_eq!(arena.count_of(held.order, booked).await, 2, "seed {seed}: the withdrawal and its end, once");
+        let taken = "select coalesce(sum(amount_minor), 0)::bigint from ledger_entries
+            where order_id = $1 and account = 'provider_clearing'";
+        let (left, valid) = if outcome == "won" { (held.total.minor, 2) } else { (0, 0) };
+        assert_eq!(arena.count_of(held.order, taken).await, left, "seed {seed}");
+        let frozen =
+            "select count(*) from tickets where order_id = $1 and revoked_ms is null and frozen_ms is not null";
+        assert_eq!(arena.count_of(held.order, frozen).await, 0, "seed {seed}: it is decided");
+        assert_paid_once(&arena, held.order, valid).await;
+    }
+    assert_eq!(keys(&matched(&arena).await), [""; 0], "nothing differs");
     arena.finish().await;
 }

@@ -25,7 +25,7 @@ pub(crate) async fn matched_at(arena: &Arena, provider: &str) -> Vec<OpenDiffere
     open
 }
 
-async fn matched(arena: &Arena) -> Vec<OpenDifference> {
+pub(crate) async fn matched(arena: &Arena) -> Vec<OpenDifference> {
     matched_at(arena, "sandbox").await
 }
 
@@ -235,12 +235,12 @@ async fn the_command_refuses_what_it_does_not_know() {
     arena.finish().await;
 }
 
-async fn report(arena: &Arena, member: &Fan, form: &[(&str, &str)]) -> MoneyReport {
+pub(crate) async fn report(arena: &Arena, member: &Fan, form: &[(&str, &str)]) -> MoneyReport {
     arena.call(Some(member), "organizer-money", form).await.ok()
 }
 
 /// A table as a member downloads it: rows with their names.
-async fn table(arena: &Arena, member: &Fan, name: &str) -> Vec<std::collections::HashMap<String, String>> {
+pub(crate) async fn table(arena: &Arena, member: &Fan, name: &str) -> Vec<std::collections::HashMap<String, String>> {
     let reply = arena.open(Some(member), &format!("/api/organizer-money-table/{name}.csv?period=all")).await;
     assert_eq!((reply.status, reply.header("content-type")), (200, "text/csv; charset=utf-8"), "{}", reply.body);
     assert!(reply.header("content-disposition").starts_with("attachment"));
@@ -248,7 +248,7 @@ async fn table(arena: &Arena, member: &Fan, name: &str) -> Vec<std::collections:
     csv::Reader::from_reader(reply.body.as_bytes()).deserialize().map(|row| row.unwrap()).collect()
 }
 
-fn sum<'a>(cells: impl Iterator<Item = &'a str>) -> i64 {
+pub(crate) fn sum<'a>(cells: impl Iterator<Item = &'a str>) -> i64 {
     cells.map(|cell| cell.parse::<i64>().unwrap()).sum()
 }
 

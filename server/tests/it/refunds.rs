@@ -1,5 +1,6 @@
 //! Money and seats that go back: by fans, by staff, in any currency, and never more than was paid.
 
+mod racing;
 mod whole;
 
 use crate::arena::provider::GOOD_CARD;

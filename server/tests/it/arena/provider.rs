@@ -15,6 +15,8 @@ const API_KEY: &str = "sandbox-api-key";
 const WEBHOOK_SECRET: &str = "sandbox-webhook-secret";
 /// A card that every bank takes.
 pub(crate) const GOOD_CARD: &str = "4242 4242 4242 4242";
+/// A card whose bank asks its owner first.
+pub(crate) const CHALLENGED_CARD: &str = "4000 0000 0000 3220";
 /// A card that every bank declines.
 pub(crate) const DECLINED_CARD: &str = "4000 0000 0000 0002";
 
@@ -75,6 +77,13 @@ impl Provider {
         self.client.post(&started.redirect_url).form(&form).send().await.unwrap().status().as_u16()
     }
 
+    /// Answers the bank's question about a card: the status of the answer.
+    pub(crate) async fn confirm(&self, started: &PayStarted, is_the_owner: bool) -> u16 {
+        let decision = if is_the_owner { "approve" } else { "reject" };
+        let request = self.client.post(format!("{}/confirm", started.redirect_url)).form(&[("decision", decision)]);
+        request.send().await.unwrap().status().as_u16()
+    }
+
     /// Every payment that was opened for an attempt.
     pub(crate) async fn payments(&self, started: &PayStarted) -> Vec<Value> {
         self.get(&format!("/v1/payments?reference={}", started.attempt)).await["data"].as_array().unwrap().clone()
@@ -100,6 +109,12 @@ impl Provider {
     /// How much of an attempt's money the provider gave back, in minor units.
     pub(crate) async fn refunded(&self, started: &PayStarted) -> i64 {
         self.payments(started).await[0]["amount_refunded"].as_i64().unwrap()
+    }
+
+    /// Every refund of the payment of an attempt, whoever made it and however it ended.
+    pub(crate) async fn refunds_of(&self, started: &PayStarted) -> Vec<Value> {
+        let payment = self.payments(started).await[0]["id"].as_str().unwrap().to_owned();
+        self.get(&format!("/v1/refunds?payment={payment}")).await["data"].as_array().unwrap().clone()
     }
 
     /// Opens a dispute as a cardholder's bank does, over all that is left where no amount is given: its id.
