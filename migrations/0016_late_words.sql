@@ -8,13 +8,12 @@ create table refund_keys (
     reference  text primary key,
     -- Which key is in use.
     generation integer not null default 0,
-    -- Calls under it that began, and those of them that were answered with a 500.
-    calls      integer not null,
+    -- Calls under it that were answered with a 500, in a row.
     faults     integer not null default 0,
-    -- When the first of these calls began, and the last one.
+    -- Since when these are counted.
     since_ms   bigint not null,
-    last_ms    bigint not null,
-    check (faults <= calls)
+    -- When calls began that have no answer (yet).
+    open_ms    bigint[] not null default '{}'
 );
 
 alter table attempts

@@ -16,7 +16,7 @@ use domain::{Code, OrderId};
 use serde_json::json;
 
 /// Matches today and yesterday, so that midnight is no trouble; what is open afterwards.
-async fn matched(arena: &Arena) -> Vec<OpenDifference> {
+pub(crate) async fn matched(arena: &Arena) -> Vec<OpenDifference> {
     let today = day_of(arena.backend.now());
     let mut open = Vec::new();
     for day in [today.plus(-DAY_MS), today] {
