@@ -4,7 +4,9 @@
 //! status and version, so that events may come late, twice, in any order, or never.
 
 mod disputes;
+mod ended;
 mod events;
+mod keys;
 mod providers;
 mod quarantine;
 mod reclaim;
@@ -111,7 +113,7 @@ impl Backend {
         // The row is held: whoever cancels the performance comes before this, or finds the order being paid.
         if batches::is_cancelled(&mut *tx, row.performance).await? {
             tx.rollback().await?;
-            attempts::set_status(&self.pg, attempt.id, AttemptStatus::Canceled).await?;
+            attempts::cancel(&self.pg, attempt.id, ended::first_question(self.now())).await?;
             return refuse(Code::SaleClosed, "the performance was cancelled");
         }
         let until = match self.seats.pay(&sale.keys, epoch, row.id, row.account, attempt.number, times).await? {
@@ -123,7 +125,7 @@ impl Backend {
             }
             PayAnswer::Gone => {
                 tx.rollback().await?;
-                attempts::set_status(&self.pg, attempt.id, AttemptStatus::Canceled).await?;
+                attempts::cancel(&self.pg, attempt.id, ended::first_question(self.now())).await?;
                 return refuse(Code::HoldClosed, "the time for these seats has ended");
             }
         };
@@ -175,6 +177,7 @@ impl Backend {
                 currency: row.currency,
                 last_error: None,
                 deadline: self.seats.time_of(row.performance).await?.plus(self.config.provider_deadline_ms),
+                queries: 0,
             };
             if attempts::insert(&self.pg, &attempt, now.plus(FIRST_QUERY_MS), now).await? {
                 return Ok(attempt);
@@ -183,27 +186,36 @@ impl Backend {
         refuse(Code::WrongState, "another payment of this order begins; look again in a moment")
     }
 
-    /// Makes the payment known to the provider. The same attempt has the same key: a second call, after
-    /// a lost reply or by the schedule, finds the payment of the first.
+    /// Makes the payment known to the provider. In the first rounds the same attempt has the same key: a second
+    /// call, after a lost reply or by the schedule, finds the payment of the first. Then the provider may have kept
+    /// a fault under that key: the payment is looked for, and where there is none opened under a fresh key
+    /// ([`keys::create`] says why a second page does no harm).
     pub(crate) async fn open_at_provider(&self, row: &OrderRow, attempt: &AttemptRow) -> Result<ProviderPayment> {
         let sale = self.sale(row.performance).await?;
         let provider = self.provider_named(&attempt.provider)?;
+        let reference = attempt.id.to_string();
+        let known = if keys::is_fresh(attempt) { provider.find(&reference).await? } else { None };
         self.fault("before-create");
-        let payment = provider
-            .create(NewPayment {
-                idempotency_key: format!("pi:{}:{}", row.id, attempt.number),
-                reference: attempt.id.to_string(),
-                amount_minor: attempt.amount_minor,
-                currency: attempt.currency,
-                description: format!("{} · {}", sale.row.artist, sale.row.title),
-                return_url: format!("{}/orders/{}", self.config.public_url, row.id),
-                expires: attempt.deadline,
-            })
-            .await?;
+        let payment = match known {
+            Some(payment) => payment,
+            None => {
+                let new = NewPayment {
+                    idempotency_key: keys::create(row.id, attempt),
+                    reference,
+                    amount_minor: attempt.amount_minor,
+                    currency: attempt.currency,
+                    description: format!("{} · {}", sale.row.artist, sale.row.title),
+                    return_url: format!("{}/orders/{}", self.config.public_url, row.id),
+                    expires: attempt.deadline,
+                };
+                provider.create(new).await?
+            }
+        };
         self.fault("after-create");
         if !attempts::set_open(&self.pg, attempt.id, &payment.id, &payment.hosted_url).await? {
-            // Ended while the provider answered: nobody is sent to a payment that is asked about no more.
-            match provider.cancel(&payment.id, &format!("cancel:{}", attempt.id)).await {
+            // Ended while the provider answered, or another round's payment is the attempt's: nobody is sent to one
+            // that is asked about no more.
+            match provider.cancel(&payment.id, &keys::cancel_unused(attempt)).await {
                 Err(e) if !e.is_final() => return Err(e.into()),
                 // Paid meanwhile, or ended: both are decided.
                 Ok(_) | Err(_) => {}
@@ -248,7 +260,7 @@ impl Backend {
         let Some(attempt) = self.open_attempt_of(row.id).await? else { return Ok(()) };
         if let Some(id) = &attempt.provider_ref {
             let provider = self.provider_named(&attempt.provider)?;
-            match provider.cancel(id, &format!("cancel:{}", attempt.id)).await {
+            match provider.cancel(id, &keys::cancel(&attempt)).await {
                 Ok(_) => {}
                 // A refusal means that it was captured or cancelled before: settling finds out which.
                 Err(e) if e.is_final() => {}

@@ -55,7 +55,7 @@ pub struct ProviderPayment {
 /// A payment to be opened.
 #[derive(Clone, Debug)]
 pub struct NewPayment {
-    /// The same for every try of the same attempt.
+    /// The same for tries that may be under way at once.
     pub idempotency_key: String,
     /// The attempt's id.
     pub reference: String,
@@ -85,7 +85,7 @@ pub struct ProviderRefund {
     pub payment: Option<String>,
     /// What we called the payment: the attempt's id; none where the payment is not one of ours.
     pub reference: Option<String>,
-    /// The key that we made it with; none where it was made by others.
+    /// What we call the refund, as [`PaymentProvider::refund`] was told; none where it was made by others.
     pub key: Option<String>,
     /// Why it failed, in the provider's words.
     pub failure: Option<String>,
@@ -169,6 +169,13 @@ pub enum ProviderError {
     /// No usable answer: it may or may not have happened. Ask again with the same key.
     #[error("no usable answer from the payment provider")]
     Unreachable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// It answered that it failed, with the status 500: the call is over. Some keep such an answer under the key and
+    /// give it again to whoever uses that key.
+    #[error("the payment provider failed: {code}")]
+    Faulted {
+        /// The provider's code.
+        code: String,
+    },
     /// The fan's bank says no.
     #[error("the card was declined: {code}")]
     Declined {
@@ -223,11 +230,14 @@ pub trait PaymentProvider: Send + Sync + 'static {
     fn capture<'a>(&'a self, id: &'a str, key: &'a str) -> BoxFuture<'a, Result<ProviderPayment, ProviderError>>;
     /// Ends a payment that was not captured.
     fn cancel<'a>(&'a self, id: &'a str, key: &'a str) -> BoxFuture<'a, Result<ProviderPayment, ProviderError>>;
-    /// Gives captured money back, all of it or a part; once for a key, whenever it is asked again.
+    /// Gives captured money back, all of it or a part. `reference` is our name of the refund, which the provider
+    /// keeps with it: the payment's refunds are looked through for it first, so that it is made once, whenever it is
+    /// asked for again and under whatever key.
     fn refund<'a>(
         &'a self,
         payment: &'a str,
         amount_minor: i64,
+        reference: &'a str,
         key: &'a str,
     ) -> BoxFuture<'a, Result<ProviderRefund, ProviderError>>;
     /// Reads a refund. One that succeeded may have failed since.

@@ -36,6 +36,7 @@ pub(crate) mod publishing;
 pub(crate) mod quarantine;
 pub(crate) mod queue;
 pub(crate) mod reclaims;
+pub(crate) mod refund_keys;
 pub(crate) mod refund_lists;
 pub(crate) mod refunds;
 pub(crate) mod repairs;

@@ -16,7 +16,7 @@ const RETURNED: &str = "select count(*) from payment_quarantine where resolution
 const CANCELED: &str = "select count(*) from attempts where order_id = $1 and status = 'canceled'";
 
 /// A payment whose attempt expects another amount, and which was taken at the provider all the same.
-async fn misfit(arena: &Arena, seats: &str) -> (Fan, Held, PayStarted) {
+pub(crate) async fn misfit(arena: &Arena, seats: &str) -> (Fan, Held, PayStarted) {
     let fan = arena.one_inside().await;
     let held = arena.held(&fan, seats).await;
     let started: PayStarted = arena.pay(&fan, held.order).await.ok();

@@ -74,7 +74,7 @@ async fn taken_late(arena: &mut Arena, payments: &[&PayStarted]) {
 }
 
 /// What an account of the books has of an order.
-async fn booked(arena: &Arena, order: OrderId, account: &str) -> i64 {
+pub(crate) async fn booked(arena: &Arena, order: OrderId, account: &str) -> i64 {
     sqlx::query_scalar(
         "select coalesce(sum(amount_minor), 0)::bigint from ledger_entries where order_id = $1 and account = $2",
     )
@@ -86,7 +86,7 @@ async fn booked(arena: &Arena, order: OrderId, account: &str) -> i64 {
 }
 
 /// All of the money went back once, its fan was told once, and the order stays closed.
-async fn assert_went_back(arena: &Arena, held: &Held, started: &PayStarted) {
+pub(crate) async fn assert_went_back(arena: &Arena, held: &Held, started: &PayStarted) {
     let back = "select count(*) from refunds where order_id = $1 and status = 'succeeded' and cause = 'late_money'";
     eventually!(3 * SOON, "the money is back", arena.count_of(held.order, back).await == 1);
     assert_eq!(arena.provider().refunded(started).await, held.total.minor);
@@ -102,7 +102,7 @@ async fn assert_went_back(arena: &Arena, held: &Held, started: &PayStarted) {
 }
 
 /// The order is paid by its late money, once, at its own price.
-async fn assert_reclaimed(arena: &Arena, held: &Held, started: &PayStarted) {
+pub(crate) async fn assert_reclaimed(arena: &Arena, held: &Held, started: &PayStarted) {
     arena.await_status(held.order, "fulfilled").await;
     assert_paid_once(arena, held.order, i64::try_from(held.seats.len()).unwrap()).await;
     let steps = "select count(*) from order_audit where order_id = $1 and event = 'reclaimed'";

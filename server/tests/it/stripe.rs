@@ -220,10 +220,14 @@ async fn charges_captures_cancellations_and_refunds_are_told_as_they_are() {
     assert_eq!(client.capture(&paid, "cap:1").await.unwrap().state, ProviderState::Captured);
     assert!(client.capture(&paid, "cap:1").await.unwrap_err().is_final(), "what is captured can't be captured");
     assert_eq!(client.cancel(&paid, "cancel:1").await.unwrap().state, ProviderState::Captured, "nor cancelled");
-    let part = client.refund(&paid, 2_500, "refund:1").await.unwrap();
+    let part = client.refund(&paid, 2_500, "refund:1", "refund:1").await.unwrap();
     assert_eq!(part.succeeded, Some(true));
-    assert_eq!(client.refund(&paid, 2_500, "refund:1").await.unwrap(), part, "asked again: the same refund");
-    client.refund(&paid, 7_500, "refund:2").await.unwrap();
+    assert_eq!(
+        client.refund(&paid, 2_500, "refund:1", "refund:1").await.unwrap(),
+        part,
+        "asked again: the same refund"
+    );
+    client.refund(&paid, 7_500, "refund:2", "refund:2").await.unwrap();
     let amounts: Vec<i64> = stripe.refunds(&paid).await.iter().map(|one| one["amount"].as_i64().unwrap()).collect();
     assert_eq!((amounts.len(), amounts.iter().sum::<i64>()), (2, 10_000), "each once, though no key is kept there");
     assert_eq!(client.get_refund(&part.id).await.unwrap(), part);

@@ -3,7 +3,7 @@
 //! What fits no attempt waits for people, and after a while is returned to its payer: nobody's money stays here
 //! because nobody looked. The payment is read again first: what fits by now is booked as any other, and where no
 //! money was taken there is none to return. From the row's claim on, which is committed before the provider is
-//! called, nobody can settle it another way; the provider's key makes the refund be made once.
+//! called, nobody can settle it another way; its name at the provider makes the refund be made once.
 //!
 //! A refund that succeeded may fail later, of which the provider's event is the only sign at once: then the money
 //! waits again, with the reason, and goes back by another refund unless people settle it.
@@ -179,7 +179,7 @@ impl Backend {
         let current = found.as_ref().and_then(|row| Some((row, row.returning.as_ref()?)));
         match current {
             // One that is not noted yet carries the key that is in use; another key is that of a refund before it.
-            Some((row, begun)) if begun.reference.is_some() || named == Some(key(row).as_str()) => {
+            Some((row, begun)) if begun.reference.is_some() || named == Some(reference(row).as_str()) => {
                 self.return_told(row, begun, told).await?;
                 Ok(true)
             }
@@ -188,15 +188,14 @@ impl Backend {
         }
     }
 
-    /// Asks the provider for the refund, under a key that is the same until it failed.
+    /// Asks the provider for the refund, under a name that is the same until it failed.
     async fn refund_set_aside(
         &self,
         provider: &dyn PaymentProvider,
         row: &DueRow,
         amount: Money,
     ) -> Result<ProviderRefund> {
-        let key = key(row);
-        let refund = provider.refund(&row.payment, amount.minor, &key).await?;
+        let refund = self.refund_there(provider, &row.payment, amount, &reference(row)).await?;
         self.fault("after-quarantine-refund");
         Ok(refund)
     }
@@ -277,8 +276,8 @@ enum GivenUp {
     Booked,
 }
 
-/// The provider's key of a refund: the same until it failed.
-fn key(row: &DueRow) -> String {
+/// What we call a refund at the provider: the same until it failed.
+fn reference(row: &DueRow) -> String {
     match row.failures {
         0 => format!("quarantine:{}", row.id),
         failures => format!("quarantine:{}:{failures}", row.id),
@@ -312,9 +311,9 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_used_until_its_refund_failed() {
-        assert_eq!((key(&row(0)), key(&row(1))), ("quarantine:7".to_owned(), "quarantine:7:1".to_owned()));
-        assert_eq!((number_in(&key(&row(0))), number_in(&key(&row(1)))), (Some(7), Some(7)));
+    fn a_name_is_used_until_its_refund_failed() {
+        assert_eq!((reference(&row(0)), reference(&row(1))), ("quarantine:7".to_owned(), "quarantine:7:1".to_owned()));
+        assert_eq!((number_in(&reference(&row(0))), number_in(&reference(&row(1)))), (Some(7), Some(7)));
         assert_eq!((number_in("refund:7"), number_in("quarantine:x")), (None, None));
     }
 

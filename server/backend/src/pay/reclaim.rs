@@ -6,8 +6,8 @@
 //! still stand, which prolongs their time. Between both the order writer must have written the entry of the
 //! script: the claims of holds that gave way are freed by it, and whoever had the seats before is written before.
 //!
-//! Interrupted before the commit, the attempt is still open, so that the schedule comes to it again, and goes on
-//! with the seats. Where it does not, the sweeper ends the hold after its time. Whatever says no, the money goes
+//! Interrupted before the commit, the attempt is still open, or has ended with a question noted, so that the schedule
+//! comes to it again, and goes on with the seats. Where it does not, the sweeper ends the hold after its time. Whatever says no, the money goes
 //! back (`settle.rs`).
 
 use crate::backend::Backend;
@@ -21,7 +21,7 @@ use crate::refunds::asking::{balance, lines};
 use crate::work::AFTER_SALE_MS;
 use domain::ledger::Event;
 use domain::live::LogPosition;
-use domain::order::{AttemptStatus, OrderEvent, OrderFacts, transition};
+use domain::order::{OrderEvent, OrderFacts, transition};
 use domain::{Code, Money};
 use sqlx::PgConnection;
 
@@ -137,6 +137,8 @@ impl Backend {
             Some("the order ended long ago")
         } else if batches::is_cancelled(&self.pg, order.performance).await? {
             Some("the performance was cancelled")
+        } else if reclaims::given_up(&self.pg, order.id).await? {
+            Some("its fan gave the seats back")
         } else {
             None
         })
@@ -192,7 +194,7 @@ impl Backend {
         if batches::is_cancelled(&mut *db, order.performance).await? {
             return Ok(Outcome::Refused("the performance was cancelled"));
         }
-        if !attempts::hold_open(&mut *db, attempt.id).await? {
+        if !attempts::hold_uncaptured(&mut *db, attempt.id).await? {
             return Ok(Outcome::Refused("somebody else has settled the payment"));
         }
         if !orders::hold_unchanged(&mut *db, order).await? {
@@ -226,7 +228,7 @@ impl Backend {
         ledger::post(&mut *db, &event, now).await?;
         let facts = OrderFacts { status: order.status, expires: order.expires };
         let step = transition(facts, OrderEvent::Reclaimed, now)?;
-        let done = attempts::set_status(&mut *db, attempt_id, AttemptStatus::Captured).await?
+        let done = attempts::set_captured(&mut *db, attempt_id).await?
             && orders::apply(&mut *db, order, step, OrderEvent::Reclaimed, None, now).await?
             && reclaims::revive(&mut *db, order_id).await?;
         if done { Ok(true) } else { Err(Error::Broken(format!("order {order_id} changed while it was locked"))) }
@@ -236,7 +238,7 @@ impl Backend {
     /// them, or they end by themselves.
     async fn give_seats_up(&self, sale: &Sale, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
         let mut tx = self.pg.begin().await?;
-        if attempts::hold_open(&mut *tx, attempt.id).await? {
+        if attempts::hold_uncaptured(&mut *tx, attempt.id).await? {
             self.seats.give_up(&sale.keys, sale.row.epoch, order.id, attempt.number).await?;
         }
         tx.rollback().await?;

@@ -1,5 +1,6 @@
 //! What a provider's object means for our attempt and order.
 
+use super::{ended, keys};
 use crate::backend::Backend;
 use crate::error::{Error, Result};
 use crate::mail;
@@ -24,10 +25,12 @@ impl Backend {
     /// # Errors
     /// Outages: the schedule calls again.
     pub(crate) async fn settle(self: &Arc<Self>, attempt: &AttemptRow) -> Result<()> {
-        let Some(attempt) = attempts::one(&self.pg, attempt.id).await?.filter(|attempt| attempt.status.is_open())
-        else {
-            return Ok(());
-        };
+        let Some(attempt) = attempts::one(&self.pg, attempt.id).await? else { return Ok(()) };
+        match attempt.status {
+            AttemptStatus::Created | AttemptStatus::Open | AttemptStatus::Authorized => {}
+            AttemptStatus::Canceled => return self.settle_ended(&attempt, None).await,
+            AttemptStatus::Captured | AttemptStatus::Refunded => return Ok(()),
+        }
         let Some(order) = orders::one(&self.pg, attempt.order).await? else {
             return Err(Error::Broken(format!("attempt {} has no order", attempt.id)));
         };
@@ -68,7 +71,7 @@ impl Backend {
     }
 
     /// What does not fit between an attempt and its payment.
-    fn mismatch(&self, attempt: &AttemptRow, payment: &ProviderPayment) -> Result<Option<&'static str>> {
+    pub(super) fn mismatch(&self, attempt: &AttemptRow, payment: &ProviderPayment) -> Result<Option<&'static str>> {
         let merchant = self.provider_named(&attempt.provider)?.merchant();
         Ok(if payment.amount_minor != attempt.amount_minor {
             Some("another amount")
@@ -83,10 +86,24 @@ impl Backend {
         })
     }
 
-    /// Keeps the evidence, once. What was not captured yet is given up when it has had its time.
+    /// Sets a payment aside. What was not captured yet is given up when it has had its time.
     async fn set_payment_aside(
         self: &Arc<Self>,
         order: &OrderRow,
+        attempt: &AttemptRow,
+        payment: &ProviderPayment,
+        reason: &str,
+    ) -> Result<()> {
+        self.note_misfit(attempt, payment, reason).await?;
+        if payment.state != ProviderState::Captured && self.has_had_its_time(order, attempt).await? {
+            return self.cancel_there(order, attempt, payment).await;
+        }
+        Ok(())
+    }
+
+    /// Keeps the evidence of a payment that does not fit its attempt, once.
+    pub(super) async fn note_misfit(
+        &self,
         attempt: &AttemptRow,
         payment: &ProviderPayment,
         reason: &str,
@@ -98,9 +115,6 @@ impl Backend {
         if attempts::quarantine(&self.pg, &attempt.provider, &payment.id, reason, &evidence, self.now()).await? {
             metrics::counter!("stararena_payments_quarantined_total").increment(1);
             tracing::error!(attempt = %attempt.id, payment = payment.id, reason, "a payment does not fit its attempt and was set aside");
-        }
-        if payment.state != ProviderState::Captured && self.has_had_its_time(order, attempt).await? {
-            return self.cancel_there(order, attempt, payment).await;
         }
         Ok(())
     }
@@ -129,7 +143,8 @@ impl Backend {
         Ok(self.seats.time_of(order.performance).await? >= ends)
     }
 
-    async fn cancel_there(
+    /// Ends a payment at the provider, and its attempt with it; what was taken meanwhile is ours.
+    pub(super) async fn cancel_there(
         self: &Arc<Self>,
         order: &OrderRow,
         attempt: &AttemptRow,
@@ -137,7 +152,7 @@ impl Backend {
     ) -> Result<()> {
         let provider = self.provider_named(&attempt.provider)?;
         self.fault("before-cancel");
-        let ended = provider.cancel(&payment.id, &format!("cancel:{}", attempt.id)).await;
+        let ended = provider.cancel(&payment.id, &keys::cancel(attempt)).await;
         self.fault("after-cancel");
         match ended {
             Ok(ended) if ended.state == ProviderState::Canceled => self.attempt_canceled(order, attempt).await,
@@ -168,7 +183,7 @@ impl Backend {
         }
         let provider = self.provider_named(&attempt.provider)?;
         self.fault("before-capture");
-        match provider.capture(&payment.id, &format!("cap:{}", attempt.id)).await {
+        match provider.capture(&payment.id, &keys::capture(attempt)).await {
             Ok(captured) if captured.state == ProviderState::Captured => {
                 self.fault("after-capture");
                 self.captured(attempt).await
@@ -204,15 +219,18 @@ impl Backend {
             let step =
                 transition(OrderFacts { status: order.status, expires: order.expires }, OrderEvent::Captured, now);
             let mut tx = self.pg.begin().await?;
-            if !attempts::set_status(&mut *tx, attempt.id, AttemptStatus::Captured).await? {
+            if !attempts::set_captured(&mut *tx, attempt.id).await? {
                 return Ok(());
             }
+            // Of an attempt that had ended: another one may bring the money of the order at any time, and two must
+            // not pay for it. No attempt begins while the order is as it was read.
+            let alone = !attempts::other_is_open(&mut *tx, order.id, attempt.id).await?;
             let moved = match step {
-                Ok(step) => {
+                Ok(step) if alone => {
                     self.book_sale(&mut tx, attempt).await?;
                     orders::apply(&mut tx, &order, step, OrderEvent::Captured, None, now).await?
                 }
-                Err(_) => {
+                Ok(_) | Err(_) => {
                     // A late capture, or a second one: the seats are not this order's to sell.
                     self.give_late_money_back(&mut tx, attempt).await?;
                     reclaims::release_again(&mut *tx, order.id).await?;
@@ -293,7 +311,7 @@ impl Backend {
             _ => None,
         };
         let mut tx = self.pg.begin().await?;
-        if !attempts::set_status(&mut *tx, attempt.id, AttemptStatus::Canceled).await? {
+        if !attempts::cancel(&mut *tx, attempt.id, ended::first_question(self.now())).await? {
             return Ok(());
         }
         let unmoved = match next {

@@ -12,7 +12,7 @@ use crate::postgres::orders;
 use crate::redis::PayAnswer;
 use crate::work::sweeper;
 use domain::OrderId;
-use domain::order::{AttemptStatus, OrderStatus};
+use domain::order::OrderStatus;
 use std::sync::Arc;
 
 /// What a fan has left after a payment that failed, at least.
@@ -48,10 +48,11 @@ impl Backend {
         Ok(true)
     }
 
-    /// Takes the last attempt of an order back, if it was cancelled; whether Redis knows now that nobody pays.
+    /// Takes the last attempt of an order back, if it is over; whether Redis knows now that nobody pays.
     pub(crate) async fn take_last_back(self: &Arc<Self>, order: OrderId) -> Result<bool> {
         match attempts::of_order(&self.pg, order).await?.first() {
-            Some(last) if last.status == AttemptStatus::Canceled => self.take_back(last).await,
+            // Also one whose money came after its end, and went back: nobody pays by it.
+            Some(last) if !last.status.is_open() => self.take_back(last).await,
             _ => Ok(false),
         }
     }

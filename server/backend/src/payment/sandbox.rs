@@ -18,6 +18,8 @@ use std::time::Duration;
 
 /// A provider that takes longer is asked again by the schedule.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(8);
+/// Pages of a payment's refunds that are looked through: far more than an order has seats.
+const REFUND_PAGES_MAX: usize = 20;
 
 /// The sandbox provider over HTTP.
 pub(super) struct SandboxProvider {
@@ -52,6 +54,12 @@ struct Refund {
     reference: Option<String>,
     #[serde(default)]
     failure_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct RefundPage {
+    data: Vec<Refund>,
+    has_more: bool,
 }
 
 #[derive(Deserialize)]
@@ -158,6 +166,23 @@ impl SandboxProvider {
         answered(self.http.get(address).bearer_auth(&self.settings.api_key)).await
     }
 
+    /// The refund of a payment that we call so, if it was made.
+    async fn made(&self, payment: &str, reference: &str) -> std::result::Result<Option<Refund>, ProviderError> {
+        let mut after = String::new();
+        for _ in 0..REFUND_PAGES_MAX {
+            let path = format!("/v1/refunds?payment={payment}&after={after}");
+            let page: RefundPage = self.send(reqwest::Method::GET, &path, None, None).await?;
+            let last = page.data.last().map(|refund| refund.id.clone());
+            let found = page.data.into_iter().find(|refund| refund.reference.as_deref() == Some(reference));
+            match (found, last) {
+                (Some(found), _) => return Ok(Some(found)),
+                (None, Some(last)) if page.has_more => after = last,
+                (None, _) => return Ok(None),
+            }
+        }
+        Err(ProviderError::unreadable(format!("payment `{payment}` has more refunds than are looked through")))
+    }
+
     async fn payment(
         &self,
         method: reqwest::Method,
@@ -177,11 +202,14 @@ async fn answered(request: reqwest::RequestBuilder) -> std::result::Result<Bytes
     if status.is_success() {
         return Ok(body);
     }
-    if status.is_server_error() || status.as_u16() == 429 {
-        return Err(ProviderError::unreadable(format!("the provider answered {status}")));
-    }
     let code = serde_json::from_slice::<Value>(&body).ok().and_then(|v| v["error"]["code"].as_str().map(str::to_owned));
-    Err(ProviderError::Refused { code: code.unwrap_or_else(|| status.as_u16().to_string()) })
+    let code = code.unwrap_or_else(|| status.as_u16().to_string());
+    Err(match status.as_u16() {
+        500 => ProviderError::Faulted { code },
+        // A gateway's word, or too many calls: nobody knows what became of the call.
+        429 | 501..=599 => ProviderError::unreadable(format!("the provider answered {status}")),
+        _ => ProviderError::Refused { code },
+    })
 }
 
 fn refund(refund: Refund) -> ProviderRefund {
@@ -286,10 +314,14 @@ impl PaymentProvider for SandboxProvider {
         &'a self,
         payment: &'a str,
         amount_minor: i64,
+        reference: &'a str,
         key: &'a str,
     ) -> BoxFuture<'a, std::result::Result<ProviderRefund, ProviderError>> {
         Box::pin(async move {
-            let body = json!({ "payment": payment, "amount": amount_minor, "reference": key });
+            if let Some(made) = self.made(payment, reference).await? {
+                return Ok(refund(made));
+            }
+            let body = json!({ "payment": payment, "amount": amount_minor, "reference": reference });
             Ok(refund(self.send(reqwest::Method::POST, "/v1/refunds", Some(key), Some(body)).await?))
         })
     }

@@ -31,7 +31,7 @@ use serde_json::Value;
 const PAGE_LIFE_S: i64 = 31 * 60;
 /// What the fan reads beside the amount; Stripe takes more, and cuts nothing itself.
 const DESCRIPTION_MAX_CHARS: usize = 250;
-/// Refunds of one payment that are looked through for our key: far more than an order has seats.
+/// Refunds of one payment that are looked through for ours: far more than an order has seats.
 const REFUNDS_MAX: &str = "100";
 
 type Answer<T> = std::result::Result<T, ProviderError>;
@@ -157,12 +157,12 @@ impl StripeProvider {
 
     /// Stripe forgets a key after a day. So the payment's refunds are looked through first: one of ours is
     /// never made a second time, however late we ask again.
-    async fn refund_it(&self, payment: &str, amount_minor: i64, key: &str) -> Answer<ProviderRefund> {
+    async fn refund_it(&self, payment: &str, amount_minor: i64, reference: &str, key: &str) -> Answer<ProviderRefund> {
         let found = self.read(payment).await?;
         let intent = found.intent()?;
         let query = [("payment_intent", intent.id.as_str()), ("limit", REFUNDS_MAX)];
         let made: List<Refund> = self.client.get("/v1/refunds", &query).await?;
-        if let Some(refund) = made.data.into_iter().find(|refund| refund.is_of(key)) {
+        if let Some(refund) = made.data.into_iter().find(|refund| refund.is_of(reference)) {
             return refund.of(found.intent).told();
         }
         let amount = amounts::to_stripe(amount_minor, intent.currency)
@@ -170,7 +170,7 @@ impl StripeProvider {
         let form = vec![
             field("payment_intent", &intent.id),
             field("amount", amount.to_string()),
-            field(format!("metadata[{REFUND_KEY}]"), key),
+            field(format!("metadata[{REFUND_KEY}]"), reference),
         ];
         let refund: Refund = self.client.post("/v1/refunds", key, &form).await?;
         refund.of(found.intent).told()
@@ -231,8 +231,8 @@ impl PaymentProvider for StripeProvider {
     }
 
     /// Stripe has no list by reference that is up to date (its search lags by a minute or more), and needs
-    /// none: asking for the same page again under the same key gives the first one, and a page whose address
-    /// nobody was told is paid by nobody and ends by itself.
+    /// none: asking for the same page again under the same key gives the first one. A page whose address nobody
+    /// was told, as one under an older key, is paid by nobody and ends by itself.
     fn find<'a>(&'a self, _reference: &'a str) -> BoxFuture<'a, Answer<Option<ProviderPayment>>> {
         Box::pin(async { Ok(None) })
     }
@@ -249,9 +249,10 @@ impl PaymentProvider for StripeProvider {
         &'a self,
         payment: &'a str,
         amount_minor: i64,
+        reference: &'a str,
         key: &'a str,
     ) -> BoxFuture<'a, Answer<ProviderRefund>> {
-        Box::pin(self.refund_it(payment, amount_minor, key))
+        Box::pin(self.refund_it(payment, amount_minor, reference, key))
     }
 
     fn get_refund<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Answer<ProviderRefund>> {

@@ -22,6 +22,18 @@ pub(crate) struct AttemptRow {
     pub(crate) currency: Currency,
     pub(crate) last_error: Option<String>,
     pub(crate) deadline: Millis,
+    /// How often the schedule has asked the provider about it: the number of the present round.
+    pub(crate) queries: i32,
+}
+
+/// What an attempt `a` is whose money is not taken here: it may still bring money, or ended without. What was set
+/// aside goes back from there, or went, and is no attempt's any more.
+macro_rules! uncaptured {
+    () => {
+        "(a.status in ('created', 'open', 'authorized') or (a.status = 'canceled' and not exists (
+            select 1 from payment_quarantine q where q.provider = a.provider and q.provider_ref = a.provider_ref
+                and q.kind = 'payment' and coalesce(q.resolution, '') not in ('booked', 'nothing'))))"
+    };
 }
 
 fn attempt(row: &PgRow) -> sqlx::Result<AttemptRow> {
@@ -41,6 +53,7 @@ fn attempt(row: &PgRow) -> sqlx::Result<AttemptRow> {
         currency: currency(row, "currency")?,
         last_error: row.try_get("last_error")?,
         deadline: Millis(row.try_get("deadline_ms")?),
+        queries: row.try_get("queries")?,
     })
 }
 
@@ -148,15 +161,41 @@ pub(crate) async fn set_open(
     Ok(done.rows_affected() == 1)
 }
 
-/// Moves an attempt from one of the open states; `false` when it is in none of them any more.
-pub(crate) async fn set_status(db: impl PgExecutor<'_>, id: AttemptId, to: AttemptStatus) -> sqlx::Result<bool> {
-    let done =
-        sqlx::query("update attempts set status = $2 where id = $1 and status in ('created', 'open', 'authorized')")
-            .bind(id.0)
-            .bind(to.as_str())
-            .execute(db)
-            .await?;
+/// Ends an open attempt without money; `false` when it is open no more. What its provider knows of is asked about
+/// again from `ask` on.
+pub(crate) async fn cancel(db: impl PgExecutor<'_>, id: AttemptId, ask: Millis) -> sqlx::Result<bool> {
+    let done = sqlx::query(
+        "update attempts set status = 'canceled', next_query_ms = $2,
+            ended_queries = case when provider_ref is not null then 0 end
+         where id = $1 and status in ('created', 'open', 'authorized')",
+    )
+    .bind(id.0)
+    .bind(ask.0)
+    .execute(db)
+    .await?;
     Ok(done.rows_affected() == 1)
+}
+
+/// Notes that the money of an attempt is taken, also when it had ended without; `false` when that was noted before,
+/// or its money was set aside.
+pub(crate) async fn set_captured(db: impl PgExecutor<'_>, id: AttemptId) -> sqlx::Result<bool> {
+    let done = sqlx::query(concat!("update attempts a set status = 'captured' where a.id = $1 and ", uncaptured!()))
+        .bind(id.0)
+        .execute(db)
+        .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Whether another attempt of an order may still bring money.
+pub(crate) async fn other_is_open(db: impl PgExecutor<'_>, order: OrderId, id: AttemptId) -> sqlx::Result<bool> {
+    sqlx::query_scalar(
+        "select exists (select 1 from attempts
+            where order_id = $1 and id <> $2 and status in ('created', 'open', 'authorized'))",
+    )
+    .bind(order.0)
+    .bind(id.0)
+    .fetch_one(db)
+    .await
 }
 
 /// Cancelled attempts of which Redis may not know yet that they are over, the oldest first, with their sale.
@@ -199,6 +238,17 @@ pub(crate) async fn hold_open(db: impl PgExecutor<'_>, id: AttemptId) -> sqlx::R
     Ok(open.is_some())
 }
 
+/// Whether the money of an attempt is not taken here, whether it is open or has ended; it stays so until this
+/// transaction ends.
+pub(crate) async fn hold_uncaptured(db: impl PgExecutor<'_>, id: AttemptId) -> sqlx::Result<bool> {
+    let found: Option<i32> =
+        sqlx::query_scalar(concat!("select 1 from attempts a where a.id = $1 and ", uncaptured!(), " for update of a"))
+            .bind(id.0)
+            .fetch_optional(db)
+            .await?;
+    Ok(found.is_some())
+}
+
 /// Notes why the provider declined, for the fan.
 pub(crate) async fn set_error(db: impl PgExecutor<'_>, id: AttemptId, error: Option<&str>) -> sqlx::Result<()> {
     sqlx::query("update attempts set last_error = $2 where id = $1 and last_error is distinct from $2")
@@ -227,6 +277,68 @@ pub(crate) async fn take_due(db: impl PgExecutor<'_>, now: Millis, most: i64) ->
     .iter()
     .map(attempt)
     .collect()
+}
+
+/// Takes ended attempts that are due for a question, and sets when each is due next, should it not be answered.
+pub(crate) async fn take_due_ended(db: impl PgExecutor<'_>, now: Millis, most: i64) -> sqlx::Result<Vec<AttemptRow>> {
+    sqlx::query(
+        "with due as (
+            select id from attempts where status = 'canceled' and ended_queries is not null and next_query_ms <= $1
+            order by next_query_ms limit $2 for update skip locked)
+         update attempts a set queries = queries + 1,
+            next_query_ms = $1 + least(60000, 1000 * (1 << least(queries, 6)))
+         from due where a.id = due.id returning a.*",
+    )
+    .bind(now.0)
+    .bind(most)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(attempt)
+    .collect()
+}
+
+/// Notes that the provider answered about an ended attempt: it is asked three times, the second time nine minutes
+/// after the first, the third time fifty minutes after the second.
+pub(crate) async fn asked_ended(db: impl PgExecutor<'_>, id: AttemptId, now: Millis) -> sqlx::Result<()> {
+    sqlx::query(
+        "update attempts set ended_queries = case when ended_queries < 2 then ended_queries + 1 end,
+            next_query_ms = $2 + case ended_queries when 0 then 540000 else 3000000 end
+         where id = $1 and status = 'canceled' and ended_queries is not null",
+    )
+    .bind(id.0)
+    .bind(now.0)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Notes that the payment of an ended attempt is not over at the provider: it is asked about at `next` again,
+/// whoever is interrupted meanwhile. With `money` that was taken it is noted when; then `false` where the attempt is
+/// settled, or its money was set aside.
+pub(crate) async fn note_late(
+    db: impl PgExecutor<'_>,
+    id: AttemptId,
+    provider_ref: &str,
+    money: bool,
+    (now, next): (Millis, Millis),
+) -> sqlx::Result<bool> {
+    let done = sqlx::query(concat!(
+        "update attempts a set provider_ref = coalesce(a.provider_ref, $2), ended_queries = coalesce(a.ended_queries, 2),
+            next_query_ms = case when a.ended_queries is null then $4 else least(a.next_query_ms, $4) end,
+            late_money_ms = case when $3 then coalesce(a.late_money_ms, $5) else a.late_money_ms end
+         where a.id = $1 and a.status = 'canceled' and (not $3 or ",
+        uncaptured!(),
+        ")"
+    ))
+    .bind(id.0)
+    .bind(provider_ref)
+    .bind(money)
+    .bind(next.0)
+    .bind(now.0)
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
 }
 
 /// Sets money aside that fits nothing we know; `false` when it was set aside before.

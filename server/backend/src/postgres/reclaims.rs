@@ -50,6 +50,14 @@ pub(crate) async fn claim(db: impl PgExecutor<'_>, performance: PerformanceId, o
     .await
 }
 
+/// Whether the fan gave the seats of an order back.
+pub(crate) async fn given_up(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::Result<bool> {
+    sqlx::query_scalar("select exists (select 1 from order_audit where order_id = $1 and event = 'cancel')")
+        .bind(order.0)
+        .fetch_one(db)
+        .await
+}
+
 /// Makes a reclaimed order one whose seats are still to be marked sold, and, if it is refunded once, to be released.
 /// Whether it is paid.
 pub(crate) async fn revive(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::Result<bool> {
@@ -76,7 +84,8 @@ pub(crate) async fn undecided(db: impl PgExecutor<'_>, performance: PerformanceI
     let accounts: Vec<uuid::Uuid> = sqlx::query_scalar(
         "select distinct o.account_id from orders o where o.performance_id = $1 and o.status = 'closed'
             and (o.released_ms is null or exists (select 1 from attempts a
-                where a.order_id = o.id and a.status in ('created', 'open', 'authorized')))",
+                where a.order_id = o.id and (a.status in ('created', 'open', 'authorized')
+                    or (a.status = 'canceled' and a.late_money_ms is not null))))",
     )
     .bind(performance.0)
     .fetch_all(db)

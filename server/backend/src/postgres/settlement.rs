@@ -365,23 +365,6 @@ async fn fees_posted(
     Ok(posted.iter().filter_map(|source| source.strip_prefix(&prefix)).map(str::to_owned).collect())
 }
 
-/// Opens an attempt again that ended here while its provider has its money; `false` when it has not ended so, when
-/// another one of its order is open, or when its money was set aside: that goes back from there, or went.
-pub(crate) async fn reopen(db: impl PgExecutor<'_>, id: AttemptId, provider_ref: &str) -> sqlx::Result<bool> {
-    let done = sqlx::query(
-        "update attempts a set status = 'open', provider_ref = coalesce(a.provider_ref, $2)
-         where a.id = $1 and a.status = 'canceled' and not exists (
-            select 1 from attempts b where b.order_id = a.order_id and b.status in ('created', 'open', 'authorized'))
-            and not exists (select 1 from payment_quarantine q where q.provider = a.provider and q.kind = 'payment'
-               and q.provider_ref = coalesce(a.provider_ref, $2) and coalesce(q.resolution, '') not in ('booked', 'nothing'))",
-    )
-    .bind(id.0)
-    .bind(provider_ref)
-    .execute(db)
-    .await?;
-    Ok(done.rows_affected() == 1)
-}
-
 /// Makes a refund due now that waits for its turn.
 pub(crate) async fn hurry_refund(db: impl PgExecutor<'_>, id: RefundId, now: Millis) -> sqlx::Result<()> {
     sqlx::query(

@@ -27,7 +27,7 @@ fn again_at(now: Millis, failed: i64) -> Millis {
 
 impl Backend {
     /// Submits and follows one refund. Asked again after a lost answer or a crash, the provider finds the refund
-    /// of the first call by its key.
+    /// of the first call by its name.
     ///
     /// # Errors
     /// Outages: the schedule calls again.
@@ -42,13 +42,13 @@ impl Backend {
         let told = match (&row.provider_ref, &row.payment_ref) {
             (Some(id), _) => provider.get_refund(id).await?,
             (None, Some(payment)) => {
-                match provider.refund(payment, row.amount.minor, &format!("refund:{}", row.id)).await {
+                match self.refund_there(provider, payment, row.amount, &format!("refund:{}", row.id)).await {
                     Ok(told) => told,
                     // A definite no: nothing was given back, and the same call would be refused again.
-                    Err(ProviderError::Refused { code } | ProviderError::Declined { code }) => {
+                    Err(Error::Provider(ProviderError::Refused { code } | ProviderError::Declined { code })) => {
                         return self.refund_refused(row, &code).await;
                     }
-                    Err(error) => return Err(error.into()),
+                    Err(error) => return Err(error),
                 }
             }
             (None, None) => return Err(Error::Broken(format!("refund {} has no payment", row.id))),

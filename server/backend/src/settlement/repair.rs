@@ -9,6 +9,7 @@ use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::differences::{self, DifferenceRow};
 use crate::postgres::{ledger, settlement as rows};
 use domain::ledger::Event;
+use domain::order::AttemptStatus;
 use domain::settlement::{Kind, Movement, OurAttempt, OurRefund, Ours, Owner, ProviderLine, Repair};
 use domain::{Millis, Money};
 use serde_json::json;
@@ -166,10 +167,10 @@ impl Backend {
         }
         // It ended here without money, and has it: settling decides whether the seats are still its own, and
         // gives the money back if they are not.
-        if !rows::reopen(&self.pg, attempt.id, &id).await? {
-            return staff("another payment of its order is open, or its money was set aside");
+        self.settle_ended(&attempt, Some(&id)).await?;
+        if self.attempt_of_ours(ours).await?.status == AttemptStatus::Canceled {
+            return staff("its money was set aside");
         }
-        self.settle(&self.attempt_of_ours(ours).await?).await?;
         Ok(Outcome::Done)
     }
 

@@ -17,6 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Calls to the provider at once: a provider has limits of its own.
 const PROVIDER_CALLS_MAX: usize = 32;
+/// Of these at most about attempts that have ended: those under way go first.
+const ENDED_CALLS_MAX: usize = 8;
 /// Rows in one look.
 const ROWS_MAX: i64 = 100;
 /// How often each job looks although nobody poked it.
@@ -32,6 +34,7 @@ pub(super) fn spawn_all(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, stop: &
     }
     job!("inbox", inbox, inbox_step);
     job!("query", query, query_step);
+    job!("ended", query, ended_step);
     job!("issue", issue, issue_step);
     job!("confirm", confirm, confirm_step);
     job!("release", release, release_step);
@@ -110,6 +113,21 @@ async fn query_step(backend: &Arc<Backend>) -> Result<bool> {
             if let Err(error) = backend.settle(&attempt).await {
                 metrics::counter!("stararena_job_failures_total", "job" => "query").increment(1);
                 tracing::debug!(attempt = %attempt.id, error = &error as &dyn std::error::Error, "an attempt could not be settled yet");
+            }
+        })
+        .await;
+    Ok(any)
+}
+
+/// Attempts that have ended, of which the provider may say something else since.
+async fn ended_step(backend: &Arc<Backend>) -> Result<bool> {
+    let due = backend.due_ended(ROWS_MAX).await?;
+    let any = !due.is_empty();
+    futures::stream::iter(due)
+        .for_each_concurrent(ENDED_CALLS_MAX, |attempt| async move {
+            if let Err(error) = backend.ask_about_ended(&attempt).await {
+                metrics::counter!("stararena_job_failures_total", "job" => "ended").increment(1);
+                tracing::debug!(attempt = %attempt.id, error = &error as &dyn std::error::Error, "an ended attempt could not be asked about yet");
             }
         })
         .await;

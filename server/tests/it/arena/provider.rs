@@ -106,6 +106,18 @@ impl Provider {
         self.order(started, "capture").await;
     }
 
+    /// Has the bank say yes to the payment of an attempt: also too late, when its page has closed by itself.
+    pub(crate) async fn succeed(&self, started: &PayStarted) {
+        let id = self.payments(started).await[0]["id"].as_str().unwrap().to_owned();
+        self.control(&format!("payments/{id}/succeed"), &json!({})).await;
+    }
+
+    /// Every refund of an attempt's payment.
+    pub(crate) async fn refunds(&self, started: &PayStarted) -> Vec<Value> {
+        let id = self.payments(started).await[0]["id"].as_str().unwrap().to_owned();
+        self.get(&format!("/v1/refunds?payment={id}")).await["data"].as_array().unwrap().clone()
+    }
+
     /// How much of an attempt's money the provider gave back, in minor units.
     pub(crate) async fn refunded(&self, started: &PayStarted) -> i64 {
         self.payments(started).await[0]["amount_refunded"].as_i64().unwrap()

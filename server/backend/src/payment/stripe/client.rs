@@ -103,8 +103,9 @@ pub(super) fn checked(id: &str) -> std::result::Result<&str, ProviderError> {
 }
 
 /// What a failed call means. The bank's "no" is a decline. A conflict with a call under the same key (409), too
-/// many calls (429), a fault of the other side (424, 5xx) and what is no answer at all (3xx) say nothing about
-/// what happened: the same call is made again. Everything else is a definite "no".
+/// many calls (429), a fault behind the other side (424, 502 and more) and what is no answer at all (3xx) say nothing
+/// about what happened: the same call is made again. A 500 is over, and Stripe keeps it under the call's key.
+/// Everything else is a definite "no".
 fn failure(status: u16, body: &[u8]) -> ProviderError {
     let FailureBody { kind, code, decline_code } =
         serde_json::from_slice::<Failure>(body).map(|failure| failure.error).unwrap_or_default();
@@ -116,6 +117,7 @@ fn failure(status: u16, body: &[u8]) -> ProviderError {
         }
         408 | 409 | 424 | 429 => ProviderError::unreadable(format!("Stripe answered {status}: {word}")),
         400..=499 => ProviderError::Refused { code: word },
+        500 => ProviderError::Faulted { code: word },
         _ => ProviderError::unreadable(format!("Stripe answered {status}: {word}")),
     }
 }
@@ -144,10 +146,12 @@ mod tests {
             let error = failure(status, body.as_bytes());
             assert!(matches!(error, ProviderError::Refused { .. }) && error.is_final(), "{status} {body}: {error}");
         }
-        for status in [302, 408, 409, 424, 429, 500, 502, 503, 504] {
+        for status in [302, 408, 409, 424, 429, 502, 503, 504] {
             let error = failure(status, br#"{"error":{"type":"api_error"}}"#);
             assert!(matches!(error, ProviderError::Unreachable(_)) && !error.is_final(), "{status}: {error}");
         }
+        let fault = failure(500, br#"{"error":{"type":"api_error"}}"#);
+        assert!(matches!(&fault, ProviderError::Faulted { code } if code == "api_error") && !fault.is_final());
         assert!(matches!(failure(404, b""), ProviderError::Refused { code } if code == "404"));
     }
 

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 /// Where a payment carries the attempt's id: a name that no other program takes on the same account.
 pub(super) const REFERENCE: &str = "stararena_attempt";
-/// Where a refund carries our key.
+/// Where a refund carries our name of it.
 pub(super) const REFUND_KEY: &str = "stararena_refund";
 
 /// A hosted page (Checkout Session).
@@ -204,9 +204,9 @@ pub(super) fn payment_of(page: &Page, intent: Option<&Intent>) -> Result<Provide
 }
 
 impl Refund {
-    /// Whether it was made under one of our keys.
-    pub(super) fn is_of(&self, key: &str) -> bool {
-        text(&self.metadata, REFUND_KEY).as_deref() == Some(key)
+    /// Whether it is the refund that we call so.
+    pub(super) fn is_of(&self, reference: &str) -> bool {
+        text(&self.metadata, REFUND_KEY).as_deref() == Some(reference)
     }
 
     /// The refund with its payment, where that is known.

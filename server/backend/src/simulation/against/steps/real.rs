@@ -233,6 +233,7 @@ impl Both {
             currency: "EUR".parse().unwrap(),
             last_error: None,
             deadline: Millis(5),
+            queries: 0,
         }
     }
 
