@@ -42,6 +42,7 @@ pub(crate) mod repairs;
 pub(crate) mod replanning;
 pub(crate) mod returns;
 pub(crate) mod search;
+pub(crate) mod setbacks;
 pub(crate) mod settlement;
 pub(crate) mod settlement_days;
 pub(crate) mod story;
@@ -54,7 +55,7 @@ pub(crate) mod webhooks;
 
 use crate::error::Result;
 use sqlx::PgPool;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
 use std::str::FromStr as _;
 use std::time::Duration;
 
@@ -75,6 +76,16 @@ pub(crate) async fn connect(url: &str, connections: u32) -> Result<PgPool> {
 /// Applies the migrations that are missing.
 pub(crate) async fn migrate(pool: &PgPool) -> Result<()> {
     Ok(sqlx::migrate!("../../migrations").run(pool).await?)
+}
+
+/// Reads what a job has taken, each row by itself: one that can't be read is reported, and holds up no other. Its own
+/// schedule takes it again.
+pub(crate) fn readable<T>(job: &'static str, rows: &[PgRow], read: impl Fn(&PgRow) -> sqlx::Result<T>) -> Vec<T> {
+    let report = |error: &sqlx::Error| {
+        metrics::counter!("stararena_job_failures_total", "job" => job).increment(1);
+        tracing::error!(job, error = error as &dyn std::error::Error, "a row can't be read; the others go on");
+    };
+    rows.iter().filter_map(|row| read(row).inspect_err(report).ok()).collect()
 }
 
 /// Runs `work` to its end even when the caller goes away: a request that is dropped must not leave

@@ -13,11 +13,13 @@ mod jobs;
 mod leader;
 mod money_sweep;
 mod outbox;
+mod pass;
 mod reconciler;
 pub(crate) mod sweeper;
 mod tidying;
 pub(crate) mod writer;
 
+pub use pass::Setback;
 pub use reconciler::Reconciled;
 
 use crate::backend::Backend;

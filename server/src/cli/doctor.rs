@@ -6,6 +6,9 @@ use backend::{Backend, Config, Finding, SystemClock, chain};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// Most things that jobs fail to do which are told one by one.
+const SETBACKS_MAX: u32 = 20;
+
 #[derive(clap::Args)]
 pub(super) struct DoctorArgs {
     /// Tell every check of the invariants by name, also those that hold
@@ -78,6 +81,9 @@ pub(super) async fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
             if let Err(error) = set_aside(&backend, &mut found).await {
                 found.wrong(&format!("quarantine: {}", chain(&error)));
             }
+            if let Err(error) = setbacks(&backend, &mut found).await {
+                found.wrong(&format!("jobs: {}", chain(&error)));
+            }
             if let Err(error) = invariants(&backend, &mut found, stores.is_owner()).await {
                 found.wrong(&format!("invariants: {}", chain(&error)));
             }
@@ -101,6 +107,20 @@ async fn set_aside(backend: &Arc<Backend>, found: &mut Findings) -> backend::Res
         found.ok(&format!("quarantine: nothing waits that belongs to no order; {} of orders", theirs.len()));
     } else {
         found.wrong("quarantine: decide with `stararena quarantine return` or `stararena quarantine settle`");
+    }
+    Ok(())
+}
+
+/// What jobs fail to do for one thing: the others go on, so that it is told by name.
+async fn setbacks(backend: &Arc<Backend>, found: &mut Findings) -> backend::Result<()> {
+    let failing = backend.setbacks(SETBACKS_MAX).await?;
+    for one in &failing {
+        let since_s = (backend.now().0 - one.since.0).max(0) / 1_000;
+        let text = format!("{} {}: failed {} times in {since_s} s: {}", one.job, one.subject, one.tries, one.error);
+        found.wrong(&format!("job {text}"));
+    }
+    if failing.is_empty() {
+        found.ok("jobs: none fails again and again");
     }
     Ok(())
 }

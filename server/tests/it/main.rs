@@ -59,6 +59,7 @@ mod replan;
 mod replan_page;
 mod roles;
 mod selling;
+mod setbacks;
 mod settings;
 mod standing;
 mod stock;
