@@ -5,6 +5,7 @@ pub(crate) mod accounts;
 pub(crate) mod allocations;
 pub(crate) mod attempts;
 pub(crate) mod audit_log;
+pub(crate) mod audited;
 pub(crate) mod batches;
 pub(crate) mod bench;
 pub(crate) mod catalog;
