@@ -13,7 +13,7 @@ mod seats;
 mod system;
 
 use crate::backend::Backend;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::postgres::audited::{self, Of};
 use crate::postgres::catalog;
 use crate::work::AFTER_SALE_MS;
@@ -222,6 +222,21 @@ impl Backend {
     /// Outages only.
     pub async fn audit_system(&self) -> Result<Vec<Finding>> {
         self.query_checks(whole().collect(), Of::System).await
+    }
+
+    /// Makes every check of the whole system, and tells each finding as it is made.
+    ///
+    /// # Errors
+    /// The last that could not be made: it hides no other.
+    pub(crate) async fn tell_system(&self, tell: fn(&Finding)) -> Result<()> {
+        let mut failure: Option<Error> = None;
+        for check in whole() {
+            match audited::query(&self.pg, check.check, check.sql, Of::System).await {
+                Ok(finding) => tell(&finding),
+                Err(error) => failure = Some(error.into()),
+            }
+        }
+        failure.map_or(Ok(()), Err)
     }
 
     /// Makes the checks that Postgres alone decides, one statement each, of every performance that was ever

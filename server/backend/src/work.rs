@@ -5,6 +5,7 @@
 //! leader with a term that the stores verify; jobs over rows are shared by all workers through
 //! `for update skip locked`.
 
+mod auditing;
 mod door;
 mod drawing;
 pub(crate) mod guardian;

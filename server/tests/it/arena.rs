@@ -136,6 +136,8 @@ pub(crate) struct Arena {
     role: &'static str,
     /// Workers as processes, by number; none where one was killed.
     crew: Vec<Option<Server>>,
+    /// Where processes tell their metrics, in tests that ask: workers by number, then the web.
+    scraped: Vec<String>,
     workers: Option<Workers>,
     settings: HashMap<String, String>,
     client: reqwest::Client,
@@ -210,6 +212,7 @@ impl Arena {
             server: None,
             role: "all",
             crew: Vec::new(),
+            scraped: Vec::new(),
             workers: None,
             settings,
             client,

@@ -58,6 +58,7 @@ mod refunds;
 mod replan;
 mod replan_page;
 mod roles;
+mod scraping;
 mod selling;
 mod setbacks;
 mod settings;

@@ -5,6 +5,18 @@ use domain::PerformanceId;
 use sqlx::{AssertSqlSafe, PgExecutor, Row as _};
 use uuid::Uuid;
 
+/// The trial balance: the sum of all entries of each currency, in minor units. Each is zero.
+pub(crate) async fn balances(db: impl PgExecutor<'_>) -> sqlx::Result<Vec<(String, i64)>> {
+    sqlx::query(
+        "select currency::text as currency, sum(amount_minor)::bigint as minor from ledger_entries group by currency",
+    )
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| Ok((row.try_get("currency")?, row.try_get("minor")?)))
+    .collect()
+}
+
 /// What a check looks at.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Of {
