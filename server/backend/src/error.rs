@@ -123,16 +123,16 @@ fn is_cancelled(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "57014")
 }
 
-/// Whether Redis, or the server of a sale, is away. A script that fails, or an answer that can't be read, is no outage.
+/// Whether Redis, or the server of a sale, is away, or refuses whatever it is asked (out of memory, without its
+/// replicas). A script that fails, or an answer that can't be read, is no outage.
 fn is_away(error: &redis::RedisError) -> bool {
-    !matches!(
-        error.kind(),
+    match error.kind() {
         redis::ErrorKind::Server(redis::ServerErrorKind::ResponseError)
-            | redis::ErrorKind::Extension
-            | redis::ErrorKind::UnexpectedReturnType
-            | redis::ErrorKind::Parse
-            | redis::ErrorKind::Client
-    )
+        | redis::ErrorKind::UnexpectedReturnType
+        | redis::ErrorKind::Parse
+        | redis::ErrorKind::Client => false,
+        _ => error.code() != Some("WRONGTYPE"),
+    }
 }
 
 /// A NUL in a text or in JSON: valid UTF-8 that Postgres can't store, so it can only be a caller's.

@@ -40,7 +40,7 @@ impl Arena {
         arena.scraped = [free_port(), free_port()].map(|port| format!("127.0.0.1:{port}")).into();
         arena.start_worker(0).await;
         let of_serve = arena.scraped[1].clone();
-        arena.start_server(&[("STARARENA_METRICS_LISTEN", &of_serve)]).await;
+        arena.start_server(&[("STARARENA_METRICS_LISTEN", of_serve.as_str())]).await;
         arena.prepared().await;
         arena
     }
