@@ -41,6 +41,9 @@ struct RunArgs {
     /// Address to listen on; port 0 takes a free one
     #[arg(long, env = "STARARENA_LISTEN", default_value = "127.0.0.1:3000", global = true)]
     listen: SocketAddr,
+    /// Address for scrapers of metrics and probes (/metrics, /healthz, /readyz), for every role; off by default
+    #[arg(long, env = "STARARENA_METRICS_LISTEN", global = true)]
+    metrics_listen: Option<SocketAddr>,
     /// Proxies whose X-Forwarded-For is believed, separated by commas
     #[arg(long, env = "STARARENA_TRUSTED_PROXIES", value_delimiter = ',', global = true)]
     trusted_proxies: Vec<IpAddr>,
@@ -164,7 +167,11 @@ fn print(line: &str) {
 }
 
 async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
-    let listen = Listen { address: cli.run.listen, trusted_proxies: cli.run.trusted_proxies.clone() };
+    let listen = Listen {
+        address: cli.run.listen,
+        metrics: cli.run.metrics_listen,
+        trusted_proxies: cli.run.trusted_proxies.clone(),
+    };
     let serve = async |role| run::run(Config::from_env()?, listen, role, cli.run.demo).await;
     match cli.command.unwrap_or(Command::All) {
         Command::All => serve(Role::All).await?,

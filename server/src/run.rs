@@ -1,6 +1,7 @@
 //! Running the parts together: stores, provider, workers, web server; and their orderly end.
 
 mod provider;
+mod scraping;
 mod server;
 mod stores;
 
@@ -58,11 +59,13 @@ pub enum Role {
     Worker,
 }
 
-/// Settings of the web server.
+/// Where a process listens, and whom it believes.
 #[derive(Clone, Debug)]
 pub struct Listen {
     /// Where to listen.
     pub address: SocketAddr,
+    /// Where scrapers of metrics and probes are answered, whatever the role; none: nowhere but there.
+    pub metrics: Option<SocketAddr>,
     /// Proxies whose `X-Forwarded-For` is believed.
     pub trusted_proxies: Vec<IpAddr>,
 }
@@ -82,6 +85,7 @@ pub async fn run(mut config: Config, listen: Listen, role: Role, demo: bool) -> 
             Some(TcpListener::bind(listen.address).await.with_context(|| format!("listening on {}", listen.address))?)
         }
     };
+    let scrapers = scraping::listen(listen.metrics).await?;
     if let (Some(listener), true) = (&listener, config.public_url.is_empty()) {
         config.public_url = format!("http://{}", listener.local_addr()?);
     }
@@ -95,7 +99,8 @@ pub async fn run(mut config: Config, listen: Listen, role: Role, demo: bool) -> 
     if let Some(provider) = &provider {
         config.psp.url.clone_from(&provider.url);
     }
-    let outcome = work(config, &stores, listener, &listen, role, demo, stop).await;
+    let listeners = Listeners { web: listener, scrapers };
+    let outcome = work(config, &stores, listeners, &listen, role, demo, stop).await;
     if let Some(provider) = provider {
         provider.stop().await;
     }
@@ -103,19 +108,30 @@ pub async fn run(mut config: Config, listen: Listen, role: Role, demo: bool) -> 
     outcome
 }
 
+/// What a process listens with.
+struct Listeners {
+    web: Option<TcpListener>,
+    scrapers: Option<TcpListener>,
+}
+
 async fn work(
     config: Config,
     stores: &StoreAccess,
-    listener: Option<TcpListener>,
+    listeners: Listeners,
     listen: &Listen,
     role: Role,
     demo: bool,
     stop: CancellationToken,
 ) -> anyhow::Result<()> {
     let metrics = crate::telemetry::start_metrics()?;
+    tokio::spawn(scraping::keep_up(metrics.clone(), stop.clone()));
     let backend = Backend::connect(config, &stores.database_url, &stores.redis_url, Arc::new(SystemClock))
         .await
         .context("opening the stores")?;
+    if let Some(listener) = listeners.scrapers {
+        let scraped = scraping::Scraped { backend: Arc::clone(&backend), metrics: metrics.clone(), stop: stop.clone() };
+        tokio::spawn(scraping::serve(listener, scraped));
+    }
     backend.start_serving(stop.clone());
     let workers = (role != Role::Serve).then(|| Workers::start(&backend));
     let demo = if demo { Some(backend.seed_demo(DEMO_VENUE).await.context("seeding the demo")?) } else { None };
@@ -126,7 +142,7 @@ async fn work(
             }
         }
     }
-    match listener {
+    match listeners.web {
         Some(listener) => {
             let address = listener.local_addr()?;
             let leptos = site_options()?;

@@ -1,8 +1,9 @@
 //! The invariants as checks on live stores: a catalogue, of which each check is told by name, also when it
 //! holds.
 //!
-//! Checks of a sale compare Postgres with Redis after the sale's log has been written ([`seats`]); checks of the
-//! whole system look at money, documents and history ([`money`], [`system`]). Each is one statement or one read,
+//! Checks of a sale compare Postgres with Redis after the sale's log has been written ([`seats`]); those of them that
+//! Postgres alone decides are made of every performance that was ever published as well; checks of the whole system
+//! look at money, documents and history ([`money`], [`system`]). Each is one statement or one read,
 //! so that it sees one instant and may run beside working processes. Two invariants have no state that could be
 //! looked at afterwards: that holding fails closed (I8), and that a place never gets worse (I6); tests and the
 //! simulator see them from outside.
@@ -12,13 +13,17 @@ mod seats;
 mod system;
 
 use crate::backend::Backend;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::postgres::audited::{self, Of};
 use crate::postgres::catalog;
+use crate::work::AFTER_SALE_MS;
 use domain::PerformanceId;
 use std::sync::Arc;
 
 /// Most lines of evidence that are spelled out for one check.
-const LINES_MAX: usize = 10;
+pub(crate) const LINES_MAX: usize = 10;
+/// Ended performances that are read at once.
+const PAGE_MAX: i64 = 500;
 
 /// Something that must not be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,7 +109,7 @@ impl Evidence {
 /// A check that is a query. Each row that it finds, a text, contradicts the check.
 struct SqlCheck {
     check: Check,
-    /// For a check of a performance, this is $1.
+    /// For a check of a performance, $1 is which; all of them where it is null.
     sql: &'static str,
 }
 
@@ -123,37 +128,37 @@ const OF_A_SALE: &[SqlCheck] = &[
     of_sale(
         "I1",
         "a seat belongs to at most one open or paid order",
-        "select i.seat_no::text from order_items i join orders o on o.id = i.order_id
-         where o.performance_id = $1 and o.status in ('pending_payment', 'payment_processing', 'paid', 'fulfilled')
+        "select o.performance_id::text || ' seat ' || i.seat_no from order_items i join orders o on o.id = i.order_id
+         where ($1::uuid is null or o.performance_id = $1) and o.status in ('pending_payment', 'payment_processing', 'paid', 'fulfilled')
             and i.returned_ms is null
-         group by i.seat_no having count(*) > 1",
+         group by o.performance_id, i.seat_no having count(*) > 1",
     ),
     of_sale(
         "I1",
         "a seat has at most one valid ticket",
-        "select seat_no::text from tickets where performance_id = $1 and revoked_ms is null
-         group by seat_no having count(*) > 1",
+        "select performance_id::text || ' seat ' || seat_no from tickets where ($1::uuid is null or performance_id = $1) and revoked_ms is null
+         group by performance_id, seat_no having count(*) > 1",
     ),
     of_sale(
         "I4",
         "a claim has an open or paid order",
-        "select c.seat_no::text from seat_claims c left join orders o on o.id = c.order_id
-         where c.performance_id = $1
+        "select c.performance_id::text || ' seat ' || c.seat_no from seat_claims c left join orders o on o.id = c.order_id
+         where ($1::uuid is null or c.performance_id = $1)
             and (o.id is null or o.status not in ('pending_payment', 'payment_processing', 'paid', 'fulfilled'))",
     ),
     of_sale(
         "I4",
         "a seat of an open or paid order, and none that was given back, is claimed by it",
-        "select i.seat_no::text from order_items i join orders o on o.id = i.order_id
+        "select o.performance_id::text || ' seat ' || i.seat_no from order_items i join orders o on o.id = i.order_id
          left join seat_claims c
             on c.performance_id = o.performance_id and c.seat_no = i.seat_no and c.order_id = o.id
-         where o.performance_id = $1 and o.status in ('pending_payment', 'payment_processing', 'paid', 'fulfilled')
+         where ($1::uuid is null or o.performance_id = $1) and o.status in ('pending_payment', 'payment_processing', 'paid', 'fulfilled')
             and (i.returned_ms is null) <> (c.order_id is not null)",
     ),
     of_sale(
         "I2",
         "a fulfilled order has one valid ticket a seat that it kept",
-        "select o.id::text from orders o where o.performance_id = $1 and o.status = 'fulfilled'
+        "select o.id::text from orders o where ($1::uuid is null or o.performance_id = $1) and o.status = 'fulfilled'
             and (select count(*) from order_items i where i.order_id = o.id and i.returned_ms is null)
              <> (select count(*) from tickets t where t.order_id = o.id and t.revoked_ms is null)
             -- A dispute that was lost revoked them.
@@ -163,7 +168,7 @@ const OF_A_SALE: &[SqlCheck] = &[
         "I2",
         "captured money belongs to a paid order, or is on its way back",
         "select a.id::text from attempts a join orders o on o.id = a.order_id
-         where o.performance_id = $1 and a.status = 'captured' and o.status not in ('paid', 'fulfilled')
+         where ($1::uuid is null or o.performance_id = $1) and a.status = 'captured' and o.status not in ('paid', 'fulfilled')
             and not exists (select 1 from refunds r where r.attempt_id = a.id
                 and r.status in ('requested', 'approved', 'submitted', 'succeeded'))
             -- It came back from the fan's bank, and waits for the staff.
@@ -175,7 +180,7 @@ const OF_A_SALE: &[SqlCheck] = &[
     of_sale(
         "I2",
         "a paid order has captured money",
-        "select o.id::text from orders o where o.performance_id = $1 and o.status in ('paid', 'fulfilled')
+        "select o.id::text from orders o where ($1::uuid is null or o.performance_id = $1) and o.status in ('paid', 'fulfilled')
             and not exists (select 1 from attempts a where a.order_id = o.id and a.status in ('captured', 'refunded'))",
     ),
 ];
@@ -205,11 +210,7 @@ impl Backend {
     /// Outages only.
     pub async fn audit_sale(self: &Arc<Self>, id: PerformanceId) -> Result<Vec<Finding>> {
         let written = self.log_is_written(id).await?;
-        let mut findings = Vec::new();
-        for check in OF_A_SALE {
-            let rows: Vec<String> = sqlx::query_scalar(check.sql).bind(id.0).fetch_all(&self.pg).await?;
-            findings.push(of_rows(check.check, rows));
-        }
+        let mut findings = self.query_checks(OF_A_SALE.iter().collect(), Of::One(id)).await?;
         let sale = self.reload_sale(id).await?;
         findings.extend(self.audit_seats(&sale, written).await?);
         Ok(findings)
@@ -220,10 +221,37 @@ impl Backend {
     /// # Errors
     /// Outages only.
     pub async fn audit_system(&self) -> Result<Vec<Finding>> {
-        let mut findings = Vec::new();
+        self.query_checks(whole().collect(), Of::System).await
+    }
+
+    /// Makes every check of the whole system, and tells each finding as it is made.
+    ///
+    /// # Errors
+    /// The last that could not be made: it hides no other.
+    pub(crate) async fn tell_system(&self, tell: fn(&Finding)) -> Result<()> {
+        let mut failure: Option<Error> = None;
         for check in whole() {
-            let rows: Vec<String> = sqlx::query_scalar(check.sql).fetch_all(&self.pg).await?;
-            findings.push(of_rows(check.check, rows));
+            match audited::query(&self.pg, check.check, check.sql, Of::System).await {
+                Ok(finding) => tell(&finding),
+                Err(error) => failure = Some(error.into()),
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    }
+
+    /// Makes the checks that Postgres alone decides, one statement each, of every performance that was ever
+    /// published: most money goes back after a sale has ended.
+    ///
+    /// # Errors
+    /// Outages only.
+    pub async fn audit_published(&self) -> Result<Vec<Finding>> {
+        self.query_checks(OF_A_SALE.iter().collect(), Of::Published).await
+    }
+
+    async fn query_checks(&self, checks: Vec<&'static SqlCheck>, of: Of) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        for check in checks {
+            findings.push(audited::query(&self.pg, check.check, check.sql, of).await?);
         }
         Ok(findings)
     }
@@ -244,19 +272,26 @@ impl Backend {
         Ok(count.bind(id.0).fetch_one(&self.pg).await?)
     }
 
-    /// Every performance that is on sale.
+    /// The performances whose seats in Redis must agree with the orders: those whose sale has not been over for a
+    /// day, cancelled or not, and of the others those of which Redis has the whole state still.
     ///
     /// # Errors
     /// Outages only.
-    pub async fn sales(&self) -> Result<Vec<PerformanceId>> {
-        Ok(catalog::on_sale(&self.pg, self.now()).await?)
+    pub async fn audited_sales(&self) -> Result<Vec<PerformanceId>> {
+        let ended = self.now().plus(-AFTER_SALE_MS);
+        let mut sales = catalog::on_sale(&self.pg, ended).await?;
+        let mut last = None;
+        loop {
+            let page = catalog::ended(&self.pg, ended, last, PAGE_MAX).await?;
+            let Some((end, _)) = page.last() else { return Ok(sales) };
+            last = Some(*end);
+            for (id, epoch) in page {
+                if self.has_seats(id, epoch).await? {
+                    sales.push(id);
+                }
+            }
+        }
     }
-}
-
-fn of_rows(check: Check, rows: Vec<String>) -> Finding {
-    let mut evidence = Evidence::default();
-    rows.into_iter().for_each(|row| evidence.add(row));
-    evidence.of(check)
 }
 
 #[cfg(test)]
@@ -284,8 +319,10 @@ mod tests {
     #[test]
     fn evidence_is_spelled_out_up_to_a_bound_and_counted_beyond_it() {
         let check = Check { invariant: "I3", title: "each posting sums to zero", scope: Scope::System };
-        assert_eq!(of_rows(check, Vec::new()).breach(), None);
-        let found = of_rows(check, (0..LINES_MAX + 2).map(|n| format!("capture:{n}")).collect());
+        assert_eq!(Evidence::default().of(check).breach(), None);
+        let mut found = Evidence::default();
+        (0..LINES_MAX + 2).for_each(|n| found.add(format!("capture:{n}")));
+        let found = found.of(check);
         assert_eq!((found.evidence.len(), found.count, found.holds()), (LINES_MAX, LINES_MAX + 2, false));
         let breach = found.breach().unwrap().to_string();
         assert!(breach.starts_with("I3: each posting sums to zero: not so for capture:0, "), "{breach}");

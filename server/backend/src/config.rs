@@ -120,6 +120,8 @@ pub struct Config {
     pub writer_lag_max_ms: i64,
     /// How often the hot state of a sale is compared with Postgres.
     pub reconcile_every_ms: i64,
+    /// How often the leading worker checks the invariants of the whole system.
+    pub audit_every_ms: i64,
     /// How long after a day's end it is matched with what providers settled.
     pub settlement_grace_ms: i64,
     /// Connections to Postgres.
@@ -213,6 +215,7 @@ impl Config {
             quarantine_refund_ms: number("STARARENA_QUARANTINE_REFUND_MS", 3_600_000, 0..=30 * 24 * 3_600_000)?,
             writer_lag_max_ms: number("STARARENA_WRITER_LAG_MAX_MS", 5_000, 100..=600_000)?,
             reconcile_every_ms: number("STARARENA_RECONCILE_EVERY_MS", 30_000, 100..=24 * 3_600_000)?,
+            audit_every_ms: number("STARARENA_AUDIT_EVERY_MS", 300_000, 1_000..=24 * 3_600_000)?,
             settlement_grace_ms: number("STARARENA_SETTLEMENT_GRACE_MS", 2 * 3_600_000, 0..=12 * 3_600_000)?,
             database_connections: u32::try_from(number("STARARENA_DATABASE_CONNECTIONS", 20, 4..=500)?).unwrap_or(20),
             sign_ins_per_min: u32::try_from(number("STARARENA_SIGN_INS_PER_MIN", 30, 1..=1_000_000)?).unwrap_or(30),

@@ -65,6 +65,27 @@ impl Error {
         }
     }
 
+    /// Whether a store is out of reach, so that everything else would fail as well; else the fault is with what was
+    /// asked for.
+    pub(crate) fn is_outage(&self) -> bool {
+        match self {
+            Self::Shared(fault) => fault.is_outage(),
+            Self::Redis(error) => is_away(error),
+            Self::Postgres(error) => is_outage(error) && !is_cancelled(error),
+            _ => false,
+        }
+    }
+
+    /// Whether the seats of a sale can't be reached, or are being built: that is nothing of one order.
+    pub(crate) fn is_outage_of_seats(&self) -> bool {
+        match self {
+            Self::Shared(fault) => fault.is_outage_of_seats(),
+            Self::Redis(error) => is_away(error),
+            Self::Refused(refusal) => refusal.code == Code::Unavailable,
+            _ => false,
+        }
+    }
+
     /// Whether this is an expected answer rather than a fault.
     pub fn is_refusal(&self) -> bool {
         match self {
@@ -95,6 +116,23 @@ fn is_outage(error: &sqlx::Error) -> bool {
         // Class 57: the server is shutting down or starting up; 53: out of a resource; 08: connection; 55P03:
         // somebody else has held a lock for too long, such as a process that stands still.
         || error.as_database_error().and_then(|e| e.code()).is_some_and(|code| ["57", "53", "08", "55P03"].iter().any(|class| code.starts_with(class)))
+}
+
+/// A statement that took too long was ended: what it was about may be at fault, and everything else may do.
+fn is_cancelled(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "57014")
+}
+
+/// Whether Redis, or the server of a sale, is away, or refuses whatever it is asked (out of memory, without its
+/// replicas). A script that fails, or an answer that can't be read, is no outage.
+fn is_away(error: &redis::RedisError) -> bool {
+    match error.kind() {
+        redis::ErrorKind::Server(redis::ServerErrorKind::ResponseError)
+        | redis::ErrorKind::UnexpectedReturnType
+        | redis::ErrorKind::Parse
+        | redis::ErrorKind::Client => false,
+        _ => error.code() != Some("WRONGTYPE"),
+    }
 }
 
 /// A NUL in a text or in JSON: valid UTF-8 that Postgres can't store, so it can only be a caller's.

@@ -64,4 +64,4 @@ pub use tickets::{Examined, Papers, Revocations};
 pub use webhooks::{
     EndpointId, EndpointStatus, NewEndpoint, WebhookAttempt, WebhookDelivery, WebhookEndpoint, WebhookEvent,
 };
-pub use work::{Reconciled, Workers};
+pub use work::{Reconciled, Setback, Workers};

@@ -5,6 +5,7 @@ pub(crate) mod accounts;
 pub(crate) mod allocations;
 pub(crate) mod attempts;
 pub(crate) mod audit_log;
+pub(crate) mod audited;
 pub(crate) mod batches;
 pub(crate) mod bench;
 pub(crate) mod catalog;
@@ -43,6 +44,7 @@ pub(crate) mod repairs;
 pub(crate) mod replanning;
 pub(crate) mod returns;
 pub(crate) mod search;
+pub(crate) mod setbacks;
 pub(crate) mod settlement;
 pub(crate) mod settlement_days;
 pub(crate) mod story;
@@ -54,7 +56,7 @@ pub(crate) mod webhook_pages;
 pub(crate) mod webhooks;
 
 use crate::error::Result;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions, PgRow};
 use sqlx::{PgConnection, PgPool};
 use std::str::FromStr as _;
 use std::time::Duration;
@@ -82,6 +84,16 @@ pub(crate) async fn migrate(pool: &PgPool) -> Result<()> {
 pub(crate) async fn one_snapshot(db: &mut PgConnection) -> sqlx::Result<()> {
     sqlx::query("set transaction isolation level repeatable read, read only").execute(db).await?;
     Ok(())
+}
+
+/// Reads what a job has taken, each row by itself: one that can't be read is reported, and holds up no other. Its own
+/// schedule takes it again.
+pub(crate) fn readable<T>(job: &'static str, rows: &[PgRow], read: impl Fn(&PgRow) -> sqlx::Result<T>) -> Vec<T> {
+    let report = |error: &sqlx::Error| {
+        metrics::counter!("stararena_job_failures_total", "job" => job).increment(1);
+        tracing::error!(job, error = error as &dyn std::error::Error, "a row can't be read; the others go on");
+    };
+    rows.iter().filter_map(|row| read(row).inspect_err(report).ok()).collect()
 }
 
 /// Runs `work` to its end even when the caller goes away: a request that is dropped must not leave

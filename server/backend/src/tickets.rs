@@ -19,8 +19,9 @@ use crate::error::{Error, Result};
 use crate::mail;
 use crate::organizer::ticket_words;
 use crate::postgres::orders::{self, ItemRow, OrderRow};
-use crate::postgres::{accounts, tickets, webhooks};
-use domain::order::{OrderEvent, OrderFacts, transition};
+use crate::postgres::setbacks::{Job, LeftOut};
+use crate::postgres::{accounts, setbacks, tickets, webhooks};
+use domain::order::{OrderEvent, OrderFacts, OrderStatus, transition};
 use domain::ticket::{TicketCode, calendar};
 use domain::venue::SeatLabel;
 use domain::{OrderId, TicketId};
@@ -31,19 +32,59 @@ use std::sync::Arc;
 const ISSUE_BATCH: i64 = 50;
 
 impl Backend {
-    /// Issues the tickets of some paid orders, all in one transaction. Answers how many orders were done.
+    /// Issues the tickets of some paid orders, all in one transaction; where that fails, each by itself. One that
+    /// can't be issued is left alone for a while and holds up no other. Answers how many orders were done.
+    ///
+    /// # Errors
+    /// Outages only.
     pub(crate) async fn issue_some(self: &Arc<Self>) -> Result<usize> {
-        self.issue_batch(ISSUE_BATCH).await
-    }
-
-    /// Issues one order by itself: used when a batch fails, so that one bad order holds up no other.
-    pub(crate) async fn issue_one(self: &Arc<Self>) -> Result<usize> {
-        self.issue_batch(1).await
-    }
-
-    async fn issue_batch(self: &Arc<Self>, most: i64) -> Result<usize> {
         let mut tx = self.pg.begin().await?;
-        let paid = orders::unissued(&mut *tx, most).await?;
+        let out = LeftOut { job: Job::Issue, now: self.now(), sales: Vec::new() };
+        let (mut paid, mut failed) = (Vec::new(), Vec::new());
+        for (id, order) in orders::unissued(&mut *tx, &out, ISSUE_BATCH).await? {
+            match order {
+                Ok(order) => paid.push(order),
+                Err(error) => failed.push((id, Error::from(error))),
+            }
+        }
+        let ids: Vec<OrderId> = paid.iter().map(|order| order.id).collect();
+        let mut done = 0;
+        match self.issue(tx, paid).await {
+            Ok(count) => done = count,
+            Err(error) if error.is_outage() => return Err(error),
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "a batch of orders could not be issued; each is tried by itself"
+                );
+                for id in ids {
+                    match self.issue_one(id).await {
+                        Ok(count) => done += count,
+                        Err(error) if error.is_outage() => return Err(error),
+                        Err(error) => failed.push((id, error)),
+                    }
+                }
+            }
+        }
+        for (id, error) in failed {
+            self.set_back(Job::Issue, id.0, error).await?;
+        }
+        Ok(done)
+    }
+
+    /// Issues one order by itself, unless somebody did meanwhile.
+    async fn issue_one(self: &Arc<Self>, id: OrderId) -> Result<usize> {
+        let mut tx = self.pg.begin().await?;
+        let order = orders::lock(&mut *tx, id).await?.filter(|order| order.status == OrderStatus::Paid);
+        self.issue(tx, order.into_iter().collect()).await
+    }
+
+    /// Issues orders that were locked in this transaction, and ends it. Answers how many.
+    async fn issue(
+        self: &Arc<Self>,
+        mut tx: sqlx::Transaction<'static, sqlx::Postgres>,
+        paid: Vec<OrderRow>,
+    ) -> Result<usize> {
         if paid.is_empty() {
             return Ok(0);
         }
@@ -72,6 +113,7 @@ impl Backend {
             }
         }
         webhooks::tell_tickets(&mut *tx, &ids, now).await?;
+        setbacks::clear(&mut *tx, Job::Issue, &ids).await?;
         self.fault("before-issue-commit");
         tx.commit().await?;
         self.fault("issued");

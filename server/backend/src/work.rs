@@ -5,6 +5,7 @@
 //! leader with a term that the stores verify; jobs over rows are shared by all workers through
 //! `for update skip locked`.
 
+mod auditing;
 mod door;
 mod drawing;
 pub(crate) mod guardian;
@@ -13,11 +14,13 @@ mod jobs;
 mod leader;
 mod money_sweep;
 mod outbox;
+mod pass;
 mod reconciler;
 pub(crate) mod sweeper;
 mod tidying;
 pub(crate) mod writer;
 
+pub use pass::Setback;
 pub use reconciler::Reconciled;
 
 use crate::backend::Backend;

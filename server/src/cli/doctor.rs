@@ -6,6 +6,9 @@ use backend::{Backend, Config, Finding, SystemClock, chain};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// Most things that jobs fail to do which are told one by one.
+const SETBACKS_MAX: u32 = 20;
+
 #[derive(clap::Args)]
 pub(super) struct DoctorArgs {
     /// Tell every check of the invariants by name, also those that hold
@@ -78,6 +81,9 @@ pub(super) async fn run(args: &DoctorArgs) -> anyhow::Result<ExitCode> {
             if let Err(error) = set_aside(&backend, &mut found).await {
                 found.wrong(&format!("quarantine: {}", chain(&error)));
             }
+            if let Err(error) = setbacks(&backend, &mut found).await {
+                found.wrong(&format!("jobs: {}", chain(&error)));
+            }
             if let Err(error) = invariants(&backend, &mut found, stores.is_owner()).await {
                 found.wrong(&format!("invariants: {}", chain(&error)));
             }
@@ -105,8 +111,22 @@ async fn set_aside(backend: &Arc<Backend>, found: &mut Findings) -> backend::Res
     Ok(())
 }
 
+/// What jobs fail to do for one thing: the others go on, so that it is told by name.
+async fn setbacks(backend: &Arc<Backend>, found: &mut Findings) -> backend::Result<()> {
+    let failing = backend.setbacks(SETBACKS_MAX).await?;
+    for one in &failing {
+        let since_s = (backend.now().0 - one.since.0).max(0) / 1_000;
+        let text = format!("{} {}: failed {} times in {since_s} s: {}", one.job, one.subject, one.tries, one.error);
+        found.wrong(&format!("job {text}"));
+    }
+    if failing.is_empty() {
+        found.ok("jobs: none fails again and again");
+    }
+    Ok(())
+}
+
 async fn invariants(backend: &Arc<Backend>, found: &mut Findings, alone: bool) -> backend::Result<()> {
-    let sales = backend.sales().await?;
+    let sales = backend.audited_sales().await?;
     if alone && !sales.is_empty() {
         // Nobody else works on these stores: the log is drained and the seats are built for the check.
         let workers = backend::Workers::start(backend);
@@ -132,8 +152,10 @@ async fn audit_all(
         }
     }
     if sales.is_empty() {
-        found.ok("no sale is running");
+        found.ok("no sale is running, and none has seats in Redis");
     }
+    let findings = backend.audit_published().await?;
+    found.checked("performances", &findings, "I1, I2 and I4 hold for every one that was ever published");
     for (fine, text) in super::reconcile::findings(backend).await? {
         if fine { found.ok(&text) } else { found.wrong(&text) }
     }

@@ -17,7 +17,7 @@ use domain::{Code, Money, OrderId, PerformanceId, RefundId};
 
 const DAY_MS: i64 = 24 * 3_600_000;
 /// Whatever a policy gives back needs nobody.
-const ANYBODY: ApprovalRule = ApprovalRule { automatic_to_minor: i64::MAX, four_eyes_from_minor: None };
+pub(crate) const ANYBODY: ApprovalRule = ApprovalRule { automatic_to_minor: i64::MAX, four_eyes_from_minor: None };
 
 /// An order that was paid, with its payment.
 pub(crate) struct Bought {
@@ -72,7 +72,7 @@ async fn await_refund(arena: &Arena, refund: RefundId, wanted: RefundStatus) {
 }
 
 /// A fan's whole way: what it comes to, then the wish itself.
-async fn give_back(arena: &Arena, bought: &Bought, list: &[u32]) -> RefundView {
+pub(crate) async fn give_back(arena: &Arena, bought: &Bought, list: &[u32]) -> RefundView {
     let (session, list) = (&bought.fan.session, seats(list));
     let quote = arena.backend.refund_quote(session, bought.order, &list).await.unwrap();
     arena.backend.ask_refund(session, bought.order, &list, quote.returns.minor).await.unwrap()

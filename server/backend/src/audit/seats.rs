@@ -6,6 +6,8 @@ use crate::catalog::Sale;
 use crate::error::Result;
 use crate::holds::HoldRecord;
 use crate::postgres::{desk, log, orders};
+use crate::redis::Keys;
+use crate::work::AFTER_SALE_MS;
 use domain::PerformanceId;
 use domain::hold::SeatState;
 use domain::order::OrderStatus;
@@ -44,6 +46,8 @@ impl Backend {
             let sale = self.reload_sale(id).await?;
             let last = self.seats.snapshot(&sale.keys, sale.row.epoch).await?.map(|read| read.at.to_string());
             let written = log::position(&self.pg, id).await?.map(|(_, position)| position);
+            // Long after the end nobody reads its log, in which no hold can begin any more.
+            let over = sale.row.closes.plus(AFTER_SALE_MS) <= self.now();
             let pending: i64 = sqlx::query_scalar(
                 "select (select count(*) from orders where performance_id = $1 and (
                     status = 'paid' or (status in ('paid', 'fulfilled') and confirmed_ms is null)
@@ -54,7 +58,7 @@ impl Backend {
             .bind(id.0)
             .fetch_one(&self.pg)
             .await?;
-            if last.is_some() && last == written && pending == 0 {
+            if (over || (last.is_some() && last == written)) && pending == 0 {
                 return Ok(true);
             }
             if started.elapsed() > DRAIN_TIMEOUT {
@@ -62,6 +66,13 @@ impl Backend {
             }
             tokio::time::sleep(DRAIN_LOOK_EVERY).await;
         }
+    }
+
+    /// Whether Redis has the whole state of a performance. What an earlier run of it left behind is nobody's.
+    pub(super) async fn has_seats(&self, id: PerformanceId, epoch: i64) -> Result<bool> {
+        let keys = Keys::new(id);
+        let standing: Option<i64> = self.seats.connection().get(keys.epoch()).await?;
+        Ok(standing == Some(epoch) && self.seats.snapshot(&keys, epoch).await?.is_some())
     }
 
     /// The checks of a sale's seats and shoppers.

@@ -8,8 +8,9 @@ use crate::catalog::zoned;
 use crate::error::{Error, Result};
 use crate::postgres::detached;
 use crate::postgres::invoices::{self as rows, HeldRefund, NewDocument};
+use crate::postgres::setbacks::{self, Job, LeftOut};
 use domain::document::{DocumentKind, Paper, label, note_minor};
-use domain::{Code, Millis, OrderId, OrganizationId, RefundId};
+use domain::{Millis, OrderId, OrganizationId, RefundId};
 use sqlx::PgConnection;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -29,10 +30,12 @@ struct Waiting {
 }
 
 impl Waiting {
-    /// Each by itself.
-    fn singly(self) -> Vec<Self> {
-        let orders = self.orders.into_iter().map(|order| Self { orders: vec![order], ..Self::default() });
-        let refunds = self.refunds.into_iter().map(|refund| Self { refunds: vec![refund], ..Self::default() });
+    /// Each by itself, with what it is of which job.
+    fn singly(self) -> Vec<(Job, Uuid, Self)> {
+        let orders = self.orders.into_iter();
+        let orders = orders.map(|id| (Job::Invoices, id.0, Self { orders: vec![id], ..Self::default() }));
+        let refunds = self.refunds.into_iter();
+        let refunds = refunds.map(|id| (Job::CreditNotes, id.0, Self { refunds: vec![id], ..Self::default() }));
         orders.chain(refunds).collect()
     }
 }
@@ -56,42 +59,52 @@ impl Backend {
     /// Gives numbers to what waits for one; whether something got one, or was found to need none.
     ///
     /// # Errors
-    /// The last failure, after everything else was done: what can't get a number holds up nothing.
+    /// Outages only: what can't get a number is left alone for a while, and holds up nothing.
     pub(crate) async fn assign_numbers(self: &Arc<Self>) -> Result<bool> {
         let mut waiting: BTreeMap<OrganizationId, Waiting> = BTreeMap::new();
-        for (organization, order) in
-            rows::waiting_orders(&self.pg, self.now().plus(-TICKETS_FIRST_MS), LOOK_MAX).await?
-        {
+        let left_out = |job| LeftOut { job, now: self.now(), sales: Vec::new() };
+        let (orders, refunds) = (left_out(Job::Invoices), left_out(Job::CreditNotes));
+        let paid_before = self.now().plus(-TICKETS_FIRST_MS);
+        for (organization, order) in rows::waiting_orders(&self.pg, paid_before, &orders, LOOK_MAX).await? {
             waiting.entry(organization).or_default().orders.push(order);
         }
-        for (organization, refund) in rows::waiting_refunds(&self.pg, LOOK_MAX).await? {
+        for (organization, refund) in rows::waiting_refunds(&self.pg, &refunds, LOOK_MAX).await? {
             waiting.entry(organization).or_default().refunds.push(refund);
         }
-        let (mut any, mut failure) = (false, None);
+        let mut any = false;
         for (organization, list) in waiting {
             match self.assign(organization, list.clone()).await {
                 Ok(done) => {
                     any |= done > 0;
+                    self.forget_setbacks(&list).await?;
                     continue;
                 }
                 // No single one would fare better.
-                Err(error) if error.refusal().code == Code::Unavailable => return Err(error),
+                Err(error) if error.is_outage() => return Err(error),
                 Err(_) => {}
             }
-            for one in list.singly() {
+            for (job, subject, one) in list.singly() {
                 match self.assign(organization, one.clone()).await {
-                    Ok(done) => any |= done > 0,
-                    Err(error) => {
-                        tracing::debug!(%organization, ?one, error = &error as &dyn std::error::Error, "no number yet");
-                        failure = Some(error);
+                    Ok(done) => {
+                        any |= done > 0;
+                        self.forget_setbacks(&one).await?;
                     }
+                    Err(error) => self.set_back(job, subject, error).await?,
                 }
             }
         }
-        match failure {
-            Some(error) if !any => Err(error),
-            _ => Ok(any),
+        Ok(any)
+    }
+
+    async fn forget_setbacks(&self, list: &Waiting) -> Result<()> {
+        let orders: Vec<Uuid> = list.orders.iter().map(|order| order.0).collect();
+        let refunds: Vec<Uuid> = list.refunds.iter().map(|refund| refund.0).collect();
+        for (job, subjects) in [(Job::Invoices, orders), (Job::CreditNotes, refunds)] {
+            if !subjects.is_empty() {
+                setbacks::clear(&self.pg, job, &subjects).await?;
+            }
         }
+        Ok(())
     }
 
     async fn assign(self: &Arc<Self>, organization: OrganizationId, list: Waiting) -> Result<usize> {

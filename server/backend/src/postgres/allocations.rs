@@ -1,6 +1,7 @@
 //! Seats kept for somebody.
 
 use super::catalog::bad;
+use super::setbacks::LeftOut;
 use domain::allocation::AllocationKind;
 use domain::hold::ALLOCATIONS_MAX;
 use domain::{AllocationId, Millis, OrganizationId, PerformanceId, SeatNo};
@@ -285,15 +286,19 @@ fn due_row(row: &PgRow) -> sqlx::Result<DueRow> {
 }
 
 /// Allocations whose instant has come by the database's clock, of sales that have not ended.
-pub(crate) async fn due(db: impl PgExecutor<'_>, most: i64) -> sqlx::Result<Vec<DueRow>> {
+pub(crate) async fn due(db: impl PgExecutor<'_>, out: &LeftOut, most: i64) -> sqlx::Result<Vec<DueRow>> {
     sqlx::query(
         "select a.id, a.performance_id, e.organization_id
          from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms) as clock, allocations a
          join performances p on p.id = a.performance_id join events e on e.id = p.event_id
          where a.released_ms is null and a.release_ms <= clock.ms and p.closes_ms > clock.ms
+            and not exists (select 1 from setbacks b
+                where b.job = $2 and b.subject = a.id and b.next_try_ms > $3)
          order by a.release_ms limit $1",
     )
     .bind(most)
+    .bind(out.job.as_str())
+    .bind(out.now.0)
     .fetch_all(db)
     .await?
     .iter()
@@ -302,14 +307,18 @@ pub(crate) async fn due(db: impl PgExecutor<'_>, most: i64) -> sqlx::Result<Vec<
 }
 
 /// Allocations of accessible places in sales that are open by the database's clock.
-pub(crate) async fn accessible(db: impl PgExecutor<'_>) -> sqlx::Result<Vec<DueRow>> {
+pub(crate) async fn accessible(db: impl PgExecutor<'_>, out: &LeftOut) -> sqlx::Result<Vec<DueRow>> {
     sqlx::query(
         "select a.id, a.performance_id, e.organization_id
          from (select (extract(epoch from clock_timestamp()) * 1000)::bigint as ms) as clock, allocations a
          join performances p on p.id = a.performance_id join events e on e.id = p.event_id
          where a.released_ms is null and a.kind = 'accessible' and p.opens_ms <= clock.ms and p.closes_ms > clock.ms
+            and not exists (select 1 from setbacks b
+                where b.job = $1 and b.subject = a.id and b.next_try_ms > $2)
          order by a.performance_id, a.id",
     )
+    .bind(out.job.as_str())
+    .bind(out.now.0)
     .fetch_all(db)
     .await?
     .iter()

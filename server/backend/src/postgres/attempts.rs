@@ -1,6 +1,8 @@
 //! Attempts to pay, whom organizations are paid through, and the quarantine.
 
 use super::catalog::currency;
+use super::readable;
+use super::setbacks::LeftOut;
 use domain::order::AttemptStatus;
 use domain::{AttemptId, Currency, Millis, OrderId, OrganizationId, PerformanceId};
 use serde_json::Value;
@@ -198,20 +200,40 @@ pub(crate) async fn other_is_open(db: impl PgExecutor<'_>, order: OrderId, id: A
     .await
 }
 
-/// Cancelled attempts of which Redis may not know yet that they are over, the oldest first, with their sale.
+/// A cancelled attempt of which Redis may not know yet that it is over; each is read by itself.
+pub(crate) struct NotTakenBack {
+    pub(crate) id: AttemptId,
+    pub(crate) sale: PerformanceId,
+    pub(crate) attempt: sqlx::Result<AttemptRow>,
+}
+
+/// Cancelled attempts of which Redis may not know yet that they are over, the oldest first.
 pub(crate) async fn not_taken_back(
     db: impl PgExecutor<'_>,
+    out: &LeftOut,
     most: i64,
-) -> sqlx::Result<Vec<(AttemptRow, PerformanceId)>> {
+) -> sqlx::Result<Vec<NotTakenBack>> {
     sqlx::query(
         "select a.*, o.performance_id from attempts a join orders o on o.id = a.order_id
-         where a.status = 'canceled' and a.taken_back_ms is null order by a.created_ms limit $1",
+         where a.status = 'canceled' and a.taken_back_ms is null
+            and o.performance_id <> all($4) and not exists (select 1 from setbacks b
+                where b.job = $2 and b.subject = a.id and b.next_try_ms > $3)
+         order by a.created_ms limit $1",
     )
     .bind(most)
+    .bind(out.job.as_str())
+    .bind(out.now.0)
+    .bind(&out.sales)
     .fetch_all(db)
     .await?
     .iter()
-    .map(|row| Ok((attempt(row)?, PerformanceId(row.try_get("performance_id")?))))
+    .map(|row| {
+        Ok(NotTakenBack {
+            id: AttemptId(row.try_get("id")?),
+            sale: PerformanceId(row.try_get("performance_id")?),
+            attempt: attempt(row),
+        })
+    })
     .collect()
 }
 
@@ -273,10 +295,8 @@ pub(crate) async fn take_due(db: impl PgExecutor<'_>, now: Millis, most: i64) ->
     .bind(now.0)
     .bind(most)
     .fetch_all(db)
-    .await?
-    .iter()
-    .map(attempt)
-    .collect()
+    .await
+    .map(|rows| readable("query", &rows, attempt))
 }
 
 /// Takes ended attempts that are due for a question, and sets when each is due next, should it not be answered.

@@ -1,5 +1,6 @@
 //! Cancelled performances: which orders are to be refunded, and how far that is.
 
+use super::setbacks::LeftOut;
 use domain::{AccountId, Millis, OrderId, OrganizationId, PerformanceId, RefundId};
 use sqlx::{PgConnection, PgExecutor, Row as _};
 
@@ -36,15 +37,23 @@ pub(crate) async fn begin(
 }
 
 /// Paid orders of cancelled performances that nobody has looked at, the oldest first.
-pub(crate) async fn unlisted(db: impl PgExecutor<'_>, most: i64) -> sqlx::Result<Vec<(PerformanceId, OrderId)>> {
+pub(crate) async fn unlisted(
+    db: impl PgExecutor<'_>,
+    out: &LeftOut,
+    most: i64,
+) -> sqlx::Result<Vec<(PerformanceId, OrderId)>> {
     sqlx::query(
         "select o.performance_id, o.id from refund_batches b
          join orders o on o.performance_id = b.performance_id and o.status in ('paid', 'fulfilled')
          where b.done_ms is null and not exists (select 1 from refund_batch_orders d
             where d.performance_id = o.performance_id and d.order_id = o.id)
+            and not exists (select 1 from setbacks s
+                where s.job = $2 and s.subject = o.id and s.next_try_ms > $3)
          order by o.paid_ms limit $1",
     )
     .bind(most)
+    .bind(out.job.as_str())
+    .bind(out.now.0)
     .fetch_all(db)
     .await?
     .iter()

@@ -216,6 +216,27 @@ pub(crate) async fn on_sale(db: impl PgExecutor<'_>, ended_after: Millis) -> sql
         .collect())
 }
 
+/// Performances whose sale ended before an instant, with their epochs, by their ids after `last`.
+pub(crate) async fn ended(
+    db: impl PgExecutor<'_>,
+    before: Millis,
+    last: Option<PerformanceId>,
+    most: i64,
+) -> sqlx::Result<Vec<(PerformanceId, i64)>> {
+    sqlx::query(
+        "select id, epoch from performances where closes_ms <= $1 and ($2::uuid is null or id > $2)
+         order by id limit $3",
+    )
+    .bind(before.0)
+    .bind(last.map(|id| id.0))
+    .bind(most)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| Ok((PerformanceId(row.try_get("id")?), row.try_get("epoch")?)))
+    .collect()
+}
+
 /// Prices of the current version, by category.
 pub(crate) async fn prices(db: impl PgExecutor<'_>, id: PerformanceId, version: i32) -> sqlx::Result<Vec<(u8, i64)>> {
     sqlx::query("select category, amount_minor from prices where performance_id = $1 and version = $2")

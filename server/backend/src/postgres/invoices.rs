@@ -2,6 +2,7 @@
 
 use super::catalog::{bad, currency};
 use super::details::details;
+use super::setbacks::LeftOut;
 use domain::document::{Details, DocumentKind, Paper};
 use domain::money::fees::{Amounts, LineKind, Rate};
 use domain::refund::Cause;
@@ -17,16 +18,21 @@ use uuid::Uuid;
 pub(crate) async fn waiting_orders(
     db: impl PgExecutor<'_>,
     paid_before: Millis,
+    out: &LeftOut,
     most: i64,
 ) -> sqlx::Result<Vec<(OrganizationId, OrderId)>> {
     sqlx::query(
         "select o.id, e.organization_id from orders o
          join performances p on p.id = o.performance_id join events e on e.id = p.event_id
          where o.paid_ms is not null and o.invoiced_ms is null and (o.status <> 'paid' or o.paid_ms < $2)
+            and not exists (select 1 from setbacks b
+                where b.job = $3 and b.subject = o.id and b.next_try_ms > $4)
          order by o.paid_ms, o.id limit $1",
     )
     .bind(most)
     .bind(paid_before.0)
+    .bind(out.job.as_str())
+    .bind(out.now.0)
     .fetch_all(db)
     .await?
     .iter()
@@ -38,6 +44,7 @@ pub(crate) async fn waiting_orders(
 /// The invoice of an order comes before them.
 pub(crate) async fn waiting_refunds(
     db: impl PgExecutor<'_>,
+    out: &LeftOut,
     most: i64,
 ) -> sqlx::Result<Vec<(OrganizationId, RefundId)>> {
     sqlx::query(
@@ -45,9 +52,13 @@ pub(crate) async fn waiting_refunds(
          join attempts a on a.id = r.attempt_id join orders o on o.id = a.order_id
          join performances p on p.id = o.performance_id join events e on e.id = p.event_id
          where r.status = 'succeeded' and r.credited_ms is null and (o.paid_ms is null or o.invoiced_ms is not null)
+            and not exists (select 1 from setbacks b
+                where b.job = $2 and b.subject = r.id and b.next_try_ms > $3)
          order by r.created_ms, r.id limit $1",
     )
     .bind(most)
+    .bind(out.job.as_str())
+    .bind(out.now.0)
     .fetch_all(db)
     .await?
     .iter()

@@ -1,6 +1,7 @@
 //! Orders: conditional transitions with their audit rows, and what pages show.
 
 use super::catalog::{bad, currency};
+use super::setbacks::LeftOut;
 use super::webhooks;
 use crate::webhooks::WebhookEvent;
 use domain::order::{OrderEvent, OrderStatus, Transition};
@@ -242,24 +243,44 @@ pub(crate) async fn of_account(db: impl PgExecutor<'_>, account: AccountId, most
     .collect()
 }
 
-/// Paid orders without tickets, locked for this transaction.
-pub(crate) async fn unissued(db: impl PgExecutor<'_>, most: i64) -> sqlx::Result<Vec<OrderRow>> {
-    sqlx::query("select * from orders where status = 'paid' order by paid_ms limit $1 for update skip locked")
-        .bind(most)
-        .fetch_all(db)
-        .await?
-        .iter()
-        .map(order)
-        .collect()
+/// Paid orders without tickets, locked for this transaction; each is read by itself.
+pub(crate) async fn unissued(
+    db: impl PgExecutor<'_>,
+    out: &LeftOut,
+    most: i64,
+) -> sqlx::Result<Vec<(OrderId, sqlx::Result<OrderRow>)>> {
+    sqlx::query(
+        "select * from orders where status = 'paid' and not exists (select 1 from setbacks b
+            where b.job = $2 and b.subject = orders.id and b.next_try_ms > $3)
+         order by paid_ms limit $1 for update of orders skip locked",
+    )
+    .bind(most)
+    .bind(out.job.as_str())
+    .bind(out.now.0)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| Ok((OrderId(row.try_get("id")?), order(row))))
+    .collect()
 }
 
 /// Orders whose seats must still be marked sold in Redis.
-pub(crate) async fn unconfirmed(db: impl PgExecutor<'_>, most: i64) -> sqlx::Result<Vec<(OrderId, PerformanceId)>> {
+pub(crate) async fn unconfirmed(
+    db: impl PgExecutor<'_>,
+    out: &LeftOut,
+    most: i64,
+) -> sqlx::Result<Vec<(OrderId, PerformanceId)>> {
     pairs(
         sqlx::query(
-            "select id, performance_id from orders where status in ('paid', 'fulfilled') and confirmed_ms is null order by paid_ms limit $1",
+            "select id, performance_id from orders where status in ('paid', 'fulfilled') and confirmed_ms is null
+                and performance_id <> all($4) and not exists (select 1 from setbacks b
+                    where b.job = $2 and b.subject = orders.id and b.next_try_ms > $3)
+             order by paid_ms limit $1",
         )
         .bind(most)
+        .bind(out.job.as_str())
+        .bind(out.now.0)
+        .bind(&out.sales)
         .fetch_all(db)
         .await?,
     )
@@ -268,6 +289,7 @@ pub(crate) async fn unconfirmed(db: impl PgExecutor<'_>, most: i64) -> sqlx::Res
 /// Orders that ended and whose holds must still end in Redis.
 pub(crate) async fn unreleased(
     db: impl PgExecutor<'_>,
+    out: &LeftOut,
     most: i64,
 ) -> sqlx::Result<Vec<(OrderId, PerformanceId, OrderStatus)>> {
     sqlx::query(
@@ -276,9 +298,14 @@ pub(crate) async fn unreleased(
          where status in ('closed', 'refused', 'refunded') and released_ms is null
             and not exists (select 1 from order_items i
                 where i.order_id = orders.id and i.returned_ms is not null and i.released_ms is null)
+            and performance_id <> all($4) and not exists (select 1 from setbacks b
+                where b.job = $2 and b.subject = orders.id and b.next_try_ms > $3)
          order by expires_ms limit $1",
     )
     .bind(most)
+    .bind(out.job.as_str())
+    .bind(out.now.0)
+    .bind(&out.sales)
     .fetch_all(db)
     .await?
     .iter()
@@ -322,20 +349,24 @@ pub(crate) async fn processing(db: impl PgExecutor<'_>) -> sqlx::Result<Vec<Perf
         .collect())
 }
 
-/// Processing orders of a performance whose time, deadline and grace are over.
+/// Processing orders of a performance whose time, deadline and grace are over, by the clock of its server.
 pub(crate) async fn overdue(
     db: impl PgExecutor<'_>,
-    performance: PerformanceId,
-    now: Millis,
+    (performance, clock): (PerformanceId, Millis),
+    out: &LeftOut,
     most: i64,
 ) -> sqlx::Result<Vec<OrderId>> {
     Ok(sqlx::query_scalar(
         "select id from orders where status = 'payment_processing' and performance_id = $1 and expires_ms <= $2
+            and not exists (select 1 from setbacks b
+                where b.job = $4 and b.subject = orders.id and b.next_try_ms > $5)
          order by expires_ms limit $3",
     )
     .bind(performance.0)
-    .bind(now.0)
+    .bind(clock.0)
     .bind(most)
+    .bind(out.job.as_str())
+    .bind(out.now.0)
     .fetch_all(db)
     .await?
     .into_iter()

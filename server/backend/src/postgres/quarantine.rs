@@ -3,6 +3,7 @@
 
 use super::catalog::bad;
 use super::outbox::storable;
+use super::readable;
 use domain::organizer::disputes::{SetAsideKind, SetAsideState};
 use domain::{AttemptId, Currency, Millis, Money, OrderId, OrganizationId, RefundId};
 use serde_json::Value;
@@ -89,10 +90,8 @@ pub(crate) async fn take_due(
     .bind(most)
     .bind(lease.0)
     .fetch_all(db)
-    .await?
-    .iter()
-    .map(due)
-    .collect()
+    .await
+    .map(|rows| readable("quarantine", &rows, due))
 }
 
 /// Begins to return money, and has it in hand until `lease`; `false` when it was settled, or begun, before.

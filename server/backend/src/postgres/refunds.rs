@@ -6,6 +6,7 @@
 
 use super::catalog::{bad, currency};
 use super::outbox::storable;
+use super::readable;
 use domain::ledger::{Origin, Shares};
 use domain::money::fees::{Amounts, LineKind};
 use domain::refund::policy::Part;
@@ -274,10 +275,8 @@ pub(crate) async fn take_due(db: impl PgExecutor<'_>, now: Millis, most: i64) ->
     .bind(now.0)
     .bind(most)
     .fetch_all(db)
-    .await?
-    .iter()
-    .map(refund)
-    .collect()
+    .await
+    .map(|rows| readable("refund", &rows, refund))
 }
 
 /// How many refunds of an attempt failed.

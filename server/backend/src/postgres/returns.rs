@@ -1,6 +1,7 @@
 //! Seats that are given back: once in Postgres, with their claims; then once in Redis.
 
 use super::refunds::{numbers, seat};
+use super::setbacks::LeftOut;
 use domain::{Millis, OrderId, PerformanceId, RefundId, SeatNo};
 use sqlx::{PgConnection, PgExecutor, Row as _};
 
@@ -62,13 +63,22 @@ pub(crate) async fn owns_any(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::R
 }
 
 /// Orders with seats of which Redis does not know yet that they were given back, the oldest first.
-pub(crate) async fn due(db: impl PgExecutor<'_>, most: i64) -> sqlx::Result<Vec<(OrderId, PerformanceId)>> {
+pub(crate) async fn due(
+    db: impl PgExecutor<'_>,
+    out: &LeftOut,
+    most: i64,
+) -> sqlx::Result<Vec<(OrderId, PerformanceId)>> {
     sqlx::query(
         "select i.order_id, o.performance_id from order_items i join orders o on o.id = i.order_id
          where i.returned_ms is not null and i.released_ms is null
+            and o.performance_id <> all($4) and not exists (select 1 from setbacks b
+                where b.job = $2 and b.subject = i.order_id and b.next_try_ms > $3)
          group by i.order_id, o.performance_id order by min(i.returned_ms) limit $1",
     )
     .bind(most)
+    .bind(out.job.as_str())
+    .bind(out.now.0)
+    .bind(&out.sales)
     .fetch_all(db)
     .await?
     .iter()

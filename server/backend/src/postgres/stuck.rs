@@ -67,7 +67,7 @@ pub(crate) async fn poke(
                            and applied_ms is null and next_try_ms > $2 for update skip locked)
              update payment_inbox i set next_try_ms = $2 from held where i.provider = held.provider and i.event_id = held.event_id"
         }
-        // Orders and the outbox have no schedule that could be ahead; money that is set aside has its own hour.
+        // The outbox has no schedule that could be ahead, a bad order is tried again within a minute; money that is set aside has its own hour.
         StuckKind::Issue | StuckKind::Outbox | StuckKind::Quarantine => return Ok(0),
     };
     Ok(sqlx::query(sql).bind(subjects).bind(now.0).execute(db).await?.rows_affected())

@@ -1,5 +1,6 @@
 //! Offers of tickets to other accounts: each is answered once, or ends.
 
+use super::setbacks::LeftOut;
 use domain::{AccountId, Millis, TicketId};
 use sqlx::{PgExecutor, Row as _};
 use uuid::Uuid;
@@ -123,13 +124,16 @@ pub(crate) async fn end_of(db: impl PgExecutor<'_>, tickets: &[Uuid], now: Milli
 }
 
 /// Offers whose time is over, with their tickets, the oldest first.
-pub(crate) async fn due(db: impl PgExecutor<'_>, now: Millis, most: i64) -> sqlx::Result<Vec<(Uuid, TicketId)>> {
+pub(crate) async fn due(db: impl PgExecutor<'_>, out: &LeftOut, most: i64) -> sqlx::Result<Vec<(Uuid, TicketId)>> {
     sqlx::query(
         "select id, ticket_id from ticket_transfers where state = 'pending' and expires_ms <= $1
+            and not exists (select 1 from setbacks b
+                where b.job = $3 and b.subject = ticket_transfers.id and b.next_try_ms > $1)
          order by expires_ms limit $2",
     )
-    .bind(now.0)
+    .bind(out.now.0)
     .bind(most)
+    .bind(out.job.as_str())
     .fetch_all(db)
     .await?
     .iter()

@@ -10,6 +10,7 @@ use crate::mail;
 use crate::organizer::Member;
 use crate::postgres::batches::{self, BatchRow};
 use crate::postgres::refunds::{self as rows, Change};
+use crate::postgres::setbacks::{self, Job, LeftOut};
 use crate::postgres::{desk, detached};
 use domain::account::Session;
 use domain::organizer::Action;
@@ -162,10 +163,12 @@ impl Backend {
     /// # Errors
     /// Outages: the job goes on by itself.
     pub(crate) async fn refund_cancelled(self: &Arc<Self>) -> Result<bool> {
-        let due = batches::unlisted(&self.pg, ORDERS_MAX).await?;
+        let out = LeftOut { job: Job::Cancelled, now: self.now(), sales: Vec::new() };
+        let due = batches::unlisted(&self.pg, &out, ORDERS_MAX).await?;
+        let mut done = Vec::new();
         for (performance, order) in &due {
-            match self.refund_one_cancelled(*performance, *order).await {
-                Ok(()) => {}
+            let listed = match self.refund_one_cancelled(*performance, *order).await {
+                Ok(()) => Ok(()),
                 // It will not go better by itself: listed as failed, for the staff.
                 Err(error @ (Error::Refused(_) | Error::Broken(_))) => {
                     let why = match &error {
@@ -173,10 +176,19 @@ impl Backend {
                         other => other.to_string(),
                     };
                     tracing::error!(%order, why, "an order of a cancelled performance could not be refunded");
-                    batches::list(&self.pg, *performance, *order, Some(why.as_str()), self.now()).await?;
+                    let listed = batches::list(&self.pg, *performance, *order, Some(why.as_str()), self.now()).await;
+                    listed.map(drop).map_err(Error::from)
                 }
-                Err(error) => return Err(error),
+                Err(error) => Err(error),
+            };
+            match listed {
+                Ok(()) => done.push(order.0),
+                // Another order may fare better.
+                Err(error) => self.set_back(Job::Cancelled, order.0, error).await?,
             }
+        }
+        if !done.is_empty() {
+            setbacks::clear(&self.pg, Job::Cancelled, &done).await?;
         }
         batches::finish(&self.pg, self.now()).await?;
         Ok(!due.is_empty())

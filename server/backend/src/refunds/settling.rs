@@ -174,7 +174,8 @@ impl Backend {
     /// The money is with us. Late money, and that of a cancelled performance, must not be: another refund
     /// follows by itself, under its own key. Everything else waits for the staff.
     async fn refund_failed(&self, db: &mut PgConnection, row: &RefundRow, by_itself: bool) -> Result<()> {
-        metrics::counter!("stararena_refunds_total", "outcome" => "failed").increment(1);
+        let next = if by_itself { "again" } else { "staff" };
+        metrics::counter!("stararena_refunds_total", "outcome" => "failed", "next" => next).increment(1);
         tracing::warn!(refund = %row.id, order = %row.order, by_itself, "a refund failed");
         if !by_itself {
             return Ok(());

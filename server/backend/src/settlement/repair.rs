@@ -81,9 +81,7 @@ impl Backend {
             Repair::Post => self.post_fees(row).await,
             Repair::Issue => {
                 self.wake.issue.notify_one();
-                if self.issue_some().await.is_err() {
-                    self.issue_one().await?;
-                }
+                self.issue_some().await?;
                 Ok(Outcome::Done)
             }
             Repair::Quarantine => self.quarantine_line(row).await,

@@ -7,9 +7,10 @@ use crate::backend::{Backend, random_bytes};
 use crate::catalog::{Sale, zoned};
 use crate::error::{Error, Result, refuse};
 use crate::mail::{self, OfferEnd};
+use crate::postgres::setbacks::{Job, LeftOut};
 use crate::postgres::tickets::{self as rows, TicketRow};
 use crate::postgres::transfers::{self as offers, Ended, NewTransfer, OfferRow};
-use crate::postgres::{accounts, detached};
+use crate::postgres::{accounts, detached, setbacks};
 use domain::account::{Session, parse_email};
 use domain::ticket::change::{Outcome, Step, TransferOffer, decide};
 use domain::{AccountId, Code, TicketId};
@@ -160,21 +161,22 @@ impl Backend {
 
     /// Ends offers whose time is over. Answers how many ended.
     pub(crate) async fn expire_offers(self: &Arc<Self>) -> Result<usize> {
-        let due = offers::due(&self.pg, self.now(), EXPIRED_MAX).await?;
-        let mut ended = 0;
+        let out = LeftOut { job: Job::Transfers, now: self.now(), sales: Vec::new() };
+        let due = offers::due(&self.pg, &out, EXPIRED_MAX).await?;
+        let mut ended = Vec::new();
         for (id, ticket) in due {
             let this = Arc::clone(self);
             match detached(async move { this.expire_offer(id, ticket).await }).await {
-                Ok(done) => ended += usize::from(done),
+                Ok(true) => ended.push(id),
+                Ok(false) => {}
                 // One that can't be ended must not keep the others waiting.
-                Err(error) => tracing::warn!(
-                    offer = %id,
-                    error = &error as &dyn std::error::Error,
-                    "an offer of a ticket could not be ended yet"
-                ),
+                Err(error) => self.set_back(Job::Transfers, id, error).await?,
             }
         }
-        Ok(ended)
+        if !ended.is_empty() {
+            setbacks::clear(&self.pg, Job::Transfers, &ended).await?;
+        }
+        Ok(ended.len())
     }
 
     async fn expire_offer(&self, id: Uuid, ticket: TicketId) -> Result<bool> {

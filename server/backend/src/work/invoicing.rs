@@ -24,7 +24,7 @@ pub(super) async fn keep(backend: Arc<Backend>, stop: CancellationToken) {
             Err(error) => {
                 failures = (failures + 1).min(DOUBLINGS_MAX);
                 metrics::counter!("stararena_job_failures_total", "job" => "invoices").increment(1);
-                tracing::warn!(error = &error as &dyn std::error::Error, "some documents could not get a number yet");
+                tracing::warn!(error = &error as &dyn std::error::Error, "documents could not get their numbers yet");
             }
         }
         tokio::select! {

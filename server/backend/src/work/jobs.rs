@@ -1,19 +1,26 @@
 //! Jobs over rows: any number of workers share them, and each row is done once.
+//!
+//! No row holds up another: those that have a schedule of their own are taken by it, one call each; the others go
+//! through a [`Pass`], which sets back what fails.
 
 use crate::backend::Backend;
 use crate::error::{Error, Result};
+use crate::postgres::attempts::NotTakenBack;
+use crate::postgres::setbacks::{self, Job};
 use crate::postgres::{attempts, inbox, log, orders, outbox, quarantine, refunds, returns};
 use crate::redis::ShortAnswer;
 use crate::work::AFTER_SALE_MS;
+use crate::work::pass::{Outcome, Pass};
 use domain::order::OrderStatus;
 use domain::{OrderId, PerformanceId};
 use futures::StreamExt as _;
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 /// Calls to the provider at once: a provider has limits of its own.
 const PROVIDER_CALLS_MAX: usize = 32;
@@ -135,80 +142,74 @@ async fn ended_step(backend: &Arc<Backend>) -> Result<bool> {
 }
 
 async fn issue_step(backend: &Arc<Backend>) -> Result<bool> {
-    match backend.issue_some().await {
-        Ok(done) => Ok(done > 0),
-        Err(error) => {
-            tracing::warn!(
-                error = &error as &dyn std::error::Error,
-                "a batch of orders could not be issued; each is tried by itself"
-            );
-            backend.issue_one().await.map(|done| done > 0)
-        }
-    }
+    Ok(backend.issue_some().await? > 0)
 }
 
 async fn confirm_step(backend: &Arc<Backend>) -> Result<bool> {
-    let due = orders::unconfirmed(&backend.pg, ROWS_MAX).await?;
-    let (mut done, mut away) = (Vec::new(), Away::default());
-    for (order, performance) in &due {
-        if away.waits(*performance) {
-            continue;
+    let mut pass = Pass::new(backend, Job::Confirm);
+    loop {
+        let due = orders::unconfirmed(&backend.pg, &pass.left_out(), ROWS_MAX).await?;
+        for (order, sale) in &due {
+            if !pass.waits(*sale) {
+                let outcome = confirm_one(backend, *order, *sale).await;
+                pass.take(order.0, *sale, outcome).await?;
+            }
         }
-        let outcome = confirm_one(backend, *order, *performance).await;
-        if away.skip(*performance, outcome)? == Some(true) {
-            done.push(order.0);
+        note_all(backend, &mut pass, Mark::Confirmed).await?;
+        if !pass.looks_again(due.len(), ROWS_MAX) {
+            return pass.end().await;
         }
     }
-    orders::set_confirmed(&backend.pg, &done, backend.now()).await?;
-    away.or(!done.is_empty())
 }
 
-/// Whether the seats of a paid order are sold in Redis now.
-async fn confirm_one(backend: &Arc<Backend>, order: OrderId, performance: PerformanceId) -> Result<bool> {
+/// Marks the seats of a paid order as sold in Redis.
+async fn confirm_one(backend: &Arc<Backend>, order: OrderId, performance: PerformanceId) -> Result<Outcome> {
     let sale = backend.sale(performance).await?;
     backend.fault("before-confirm");
     let answer = backend.seats.confirm(&sale.keys, sale.row.epoch, order).await?;
     backend.fault("after-confirm");
     if matches!(answer, ShortAnswer::No(..)) && !returns::owns_any(&backend.pg, order).await? {
         // All of its seats were given back before they were marked.
-        return Ok(true);
+        return Ok(Outcome::Done);
     }
     match answer {
-        ShortAnswer::Done | ShortAnswer::Again => Ok(true),
-        ShortAnswer::Rebuilding => Ok(false),
+        ShortAnswer::Done | ShortAnswer::Again => Ok(Outcome::Done),
+        ShortAnswer::Rebuilding => Ok(Outcome::SaleWaits),
         ShortAnswer::No(word, _) => {
-            // Paid, and Redis has no such hold: the state is wrong and must be built again.
+            // Paid, and Redis has no such hold: the state is wrong and must be built again. Should that not help, the
+            // others of the sale go on until the next try.
             metrics::counter!("stararena_seats_out_of_step_total").increment(1);
             tracing::error!(%order, word, "a paid order has no hold: the state of the sale is built again");
             backend.seats.distrust(&sale.keys).await?;
-            Ok(false)
+            Err(Error::Broken(format!("order {order} is paid, but its hold is {word}")))
         }
     }
 }
 
 async fn release_step(backend: &Arc<Backend>) -> Result<bool> {
-    let due = orders::unreleased(&backend.pg, ROWS_MAX).await?;
-    let (mut done, mut away) = (Vec::new(), Away::default());
-    for (order, performance, status) in &due {
-        if away.waits(*performance) {
-            continue;
+    let mut pass = Pass::new(backend, Job::Release);
+    loop {
+        let due = orders::unreleased(&backend.pg, &pass.left_out(), ROWS_MAX).await?;
+        for (order, sale, status) in &due {
+            if !pass.waits(*sale) {
+                let outcome = release_one(backend, *order, *sale, *status).await;
+                pass.take(order.0, *sale, outcome).await?;
+            }
         }
-        let outcome = release_one(backend, *order, *performance, *status).await;
-        if away.skip(*performance, outcome)? == Some(true) {
-            done.push(order.0);
+        note_all(backend, &mut pass, Mark::Released).await?;
+        if !pass.looks_again(due.len(), ROWS_MAX) {
+            return pass.end().await;
         }
     }
-    orders::set_released(&backend.pg, &done, backend.now()).await?;
-    away.or(!done.is_empty())
 }
 
-/// Whether the seats of an order that is over are free in Redis now.
+/// Frees the seats of an order that is over in Redis.
 async fn release_one(
     backend: &Arc<Backend>,
     order: OrderId,
     performance: PerformanceId,
     status: OrderStatus,
-) -> Result<bool> {
+) -> Result<Outcome> {
     let sale = backend.sale(performance).await?;
     let answer = if status == OrderStatus::Refunded {
         backend.seats.unsell(&sale.keys, sale.row.epoch, order).await?
@@ -216,103 +217,111 @@ async fn release_one(
         backend.seats.finish(&sale.keys, sale.row.epoch, order).await?
     };
     match answer {
-        ShortAnswer::Done | ShortAnswer::Again => Ok(true),
+        ShortAnswer::Done | ShortAnswer::Again => Ok(Outcome::Done),
         // Long after the sale its state is built no more, and nobody holds its seats.
-        ShortAnswer::Rebuilding => Ok(sale.row.closes.plus(AFTER_SALE_MS) <= backend.now()),
+        ShortAnswer::Rebuilding => Ok(Outcome::of(sale.row.closes.plus(AFTER_SALE_MS) <= backend.now())),
         // Nothing is left of it in Redis.
-        ShortAnswer::No(word, _) if word == "missing" => Ok(true),
+        ShortAnswer::No(word, _) if word == "missing" => Ok(Outcome::Done),
         // Late money has taken its seats, and is decided on: then the order is paid, or this is looked at again.
-        ShortAnswer::No(word, _) if word == "reclaiming" => Ok(false),
+        ShortAnswer::No(word, _) if word == "reclaiming" => Ok(Outcome::Waits),
         ShortAnswer::No(word, _) => Err(Error::Broken(format!("order {order} is over, but its hold is {word}"))),
     }
 }
 
+/// What is noted of orders whose seats Redis was told of.
+#[derive(Clone, Copy)]
+enum Mark {
+    Confirmed,
+    Released,
+}
+
+impl Mark {
+    async fn set(self, backend: &Backend, orders: &[Uuid]) -> sqlx::Result<()> {
+        match self {
+            Self::Confirmed => orders::set_confirmed(&backend.pg, orders, backend.now()).await,
+            Self::Released => orders::set_released(&backend.pg, orders, backend.now()).await,
+        }
+    }
+}
+
+/// Notes what was done, in one statement; where that fails, one by one, so that one that can't be noted holds up no
+/// other.
+async fn note_all(backend: &Arc<Backend>, pass: &mut Pass<'_>, mark: Mark) -> Result<()> {
+    let done = pass.take_done();
+    if done.is_empty() || pass.noted(&done, mark.set(backend, &done).await).await? || done.len() == 1 {
+        return Ok(());
+    }
+    for order in done {
+        pass.noted(&[order], mark.set(backend, &[order]).await).await?;
+    }
+    Ok(())
+}
+
 /// Seats that were given back, of which Redis does not know yet.
 async fn return_step(backend: &Arc<Backend>) -> Result<bool> {
-    let due = returns::due(&backend.pg, ROWS_MAX).await?;
-    let (mut any, mut away) = (false, Away::default());
-    for (order, performance) in &due {
-        if away.waits(*performance) {
-            continue;
+    let mut pass = Pass::new(backend, Job::Return);
+    loop {
+        let due = returns::due(&backend.pg, &pass.left_out(), ROWS_MAX).await?;
+        for (order, sale) in &due {
+            if !pass.waits(*sale) {
+                let outcome = backend.return_seats(*order, *sale).await.map(Outcome::of);
+                pass.take(order.0, *sale, outcome).await?;
+            }
         }
-        let outcome = backend.return_seats(*order, *performance).await;
-        any |= away.skip(*performance, outcome)? == Some(true);
+        if !pass.looks_again(due.len(), ROWS_MAX) {
+            return pass.end().await;
+        }
     }
-    away.or(any)
 }
 
 /// Attempts whose end Redis was not told, because whoever ended them was interrupted.
 async fn take_back_step(backend: &Arc<Backend>) -> Result<bool> {
-    let due = attempts::not_taken_back(&backend.pg, ROWS_MAX).await?;
-    let (mut any, mut away) = (false, Away::default());
-    for (attempt, performance) in &due {
-        if away.waits(*performance) {
-            continue;
-        }
-        let outcome = backend.take_back(attempt).await;
-        any |= away.skip(*performance, outcome)? == Some(true);
-    }
-    away.or(any)
-}
-
-/// The sales whose server did not answer in this step: their orders wait, those of other servers don't.
-#[derive(Default)]
-struct Away {
-    sales: HashSet<PerformanceId>,
-    last: Option<Error>,
-}
-
-impl Away {
-    fn waits(&self, performance: PerformanceId) -> bool {
-        self.sales.contains(&performance)
-    }
-
-    /// Takes an outage of Redis aside; every other fault ends the step.
-    fn skip(&mut self, performance: PerformanceId, outcome: Result<bool>) -> Result<Option<bool>> {
-        match outcome {
-            Ok(done) => Ok(Some(done)),
-            Err(error @ Error::Redis(_)) => {
-                self.sales.insert(performance);
-                self.last = Some(error);
-                Ok(None)
+    let mut pass = Pass::new(backend, Job::TakeBack);
+    loop {
+        let due = attempts::not_taken_back(&backend.pg, &pass.left_out(), ROWS_MAX).await?;
+        let found = due.len();
+        for NotTakenBack { id, sale, attempt } in due {
+            if pass.waits(sale) {
+                continue;
             }
-            Err(error) => Err(error),
+            let outcome = match attempt {
+                Ok(attempt) => backend.take_back(&attempt).await.map(Outcome::of),
+                Err(error) => Err(error.into()),
+            };
+            pass.take(id.0, sale, outcome).await?;
         }
-    }
-
-    /// What the step comes to: a step that did nothing but meet an outage failed.
-    fn or(self, any: bool) -> Result<bool> {
-        match self.last {
-            Some(error) if !any => Err(error),
-            _ => Ok(any),
+        if !pass.looks_again(found, ROWS_MAX) {
+            return pass.end().await;
         }
     }
 }
 
+/// Orders at a provider whose time is over.
 async fn overdue_step(backend: &Arc<Backend>) -> Result<bool> {
+    let mut pass = Pass::new(backend, Job::Overdue);
     let mut due = Vec::new();
-    for performance in orders::processing(&backend.pg).await? {
+    for sale in orders::processing(&backend.pg).await? {
         // Ends are instants of the clock of the performance's own server; ours may be off. A server that
         // is away keeps its own orders waiting, and no other's.
-        match backend.seats.time_of(performance).await {
+        match backend.seats.time_of(sale).await {
             Ok(now) => {
-                let orders = orders::overdue(&backend.pg, performance, now, ROWS_MAX).await?;
-                due.extend(orders.into_iter().map(|order| (order, now)));
+                let orders = orders::overdue(&backend.pg, (sale, now), &pass.left_out(), ROWS_MAX).await?;
+                due.extend(orders.into_iter().map(|order| (order, sale, now)));
             }
             Err(error) => {
-                tracing::debug!(%performance, error = &error as &dyn std::error::Error, "Redis's clock can't be read");
+                tracing::debug!(%sale, error = &error as &dyn std::error::Error, "Redis's clock can't be read");
             }
         }
     }
-    let any = !due.is_empty();
-    futures::stream::iter(due)
-        .for_each_concurrent(PROVIDER_CALLS_MAX, |(order, now)| async move {
-            if let Err(error) = backend.close_overdue(order, now).await {
-                tracing::warn!(%order, error = &error as &dyn std::error::Error, "an overdue order could not be closed yet");
-            }
-        })
+    let outcomes: Vec<_> = futures::stream::iter(due)
+        .map(|(order, sale, now)| async move { (order, sale, backend.close_overdue(order, now).await) })
+        .buffer_unordered(PROVIDER_CALLS_MAX)
+        .collect()
         .await;
-    Ok(any)
+    for (order, sale, outcome) in outcomes {
+        pass.take(order.0, sale, outcome.map(|()| Outcome::Done)).await?;
+    }
+    pass.end().await
 }
 
 async fn refund_step(backend: &Arc<Backend>) -> Result<bool> {
@@ -321,6 +330,7 @@ async fn refund_step(backend: &Arc<Backend>) -> Result<bool> {
     futures::stream::iter(due)
         .for_each_concurrent(PROVIDER_CALLS_MAX, |refund| async move {
             if let Err(error) = backend.settle_refund(&refund).await {
+                metrics::counter!("stararena_job_failures_total", "job" => "refund").increment(1);
                 tracing::warn!(refund = %refund.id, error = &error as &dyn std::error::Error, "a refund could not be settled yet");
             }
         })
@@ -335,6 +345,7 @@ async fn quarantine_step(backend: &Arc<Backend>) -> Result<bool> {
     futures::stream::iter(due)
         .for_each_concurrent(PROVIDER_CALLS_MAX, |row| async move {
             if let Err(error) = backend.settle_set_aside(&row).await {
+                metrics::counter!("stararena_job_failures_total", "job" => "quarantine").increment(1);
                 tracing::warn!(
                     quarantine = row.id,
                     error = &error as &dyn std::error::Error,
@@ -372,5 +383,10 @@ async fn gauges_step(backend: &Arc<Backend>) -> Result<bool> {
     metrics::gauge!("stararena_inbox_waiting").set(inbox::waiting(&backend.pg).await? as f64);
     metrics::gauge!("stararena_quarantine_waiting").set(quarantine::waiting(&backend.pg).await? as f64);
     metrics::gauge!("stararena_log_entries_set_aside").set(log::set_aside_waiting(&backend.pg).await? as f64);
+    let failing: HashMap<String, i64> = setbacks::counts(&backend.pg).await?.into_iter().collect();
+    for job in Job::ALL {
+        let count = failing.get(job.as_str()).copied().unwrap_or(0);
+        metrics::gauge!("stararena_setbacks", "job" => job.as_str()).set(count as f64);
+    }
     Ok(false)
 }

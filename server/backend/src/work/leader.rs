@@ -1,6 +1,6 @@
 //! One leader for the duties over logs and queues. An advisory lock chooses it, a term fences it.
 
-use super::{AFTER_SALE_MS, door::Door, guardian, invoicing, reconciler, sweeper, writer};
+use super::{AFTER_SALE_MS, auditing, door::Door, guardian, invoicing, reconciler, sweeper, writer};
 use crate::backend::Backend;
 use crate::error::Result;
 use crate::postgres::{catalog, leaders};
@@ -43,6 +43,7 @@ async fn try_lead(backend: &Arc<Backend>, stop: &CancellationToken) -> Result<()
     let duties = CancellationToken::new();
     let mut tasks = JoinSet::new();
     tasks.spawn(invoicing::keep(Arc::clone(backend), duties.clone()));
+    tasks.spawn(auditing::keep(Arc::clone(backend), duties.clone()));
     let mut known: HashMap<PerformanceId, ()> = HashMap::new();
     let outcome = loop {
         match leaders::still_leads(&mut connection, NAME, term).await {

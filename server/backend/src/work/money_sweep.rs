@@ -6,7 +6,7 @@
 
 use crate::backend::Backend;
 use crate::error::Result;
-use crate::postgres::stuck;
+use crate::postgres::{setbacks, stuck};
 use domain::settlement::schedule::day_of;
 use domain::settlement::stuck::{StuckKind, TELL_AFTER_MS};
 use std::sync::Arc;
@@ -87,6 +87,7 @@ impl Backend {
         }
         stuck::tell(&self.pg, now.plus(-TELL_AFTER_MS), now, day_of(now), HOME).await?;
         stuck::untell(&self.pg, now).await?;
+        setbacks::forget(&self.pg, now).await?;
         Ok(counts)
     }
 

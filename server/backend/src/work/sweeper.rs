@@ -2,6 +2,7 @@
 //! only then do the seats go back. Redis's clock decides; nothing here reads another.
 
 use crate::backend::Backend;
+use crate::catalog::Sale;
 use crate::error::Result;
 use crate::postgres::orders;
 use domain::order::{OrderEvent, OrderFacts, OrderStatus, transition};
@@ -34,11 +35,25 @@ pub(super) async fn sweep(backend: &Arc<Backend>, id: PerformanceId, stop: &Canc
 async fn sweep_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
     let sale = backend.sale(id).await?;
     let Some(due) = backend.seats.sweep(&sale.keys, sale.row.epoch, SWEEP_MAX).await? else { return Ok(()) };
+    let mut failure = None;
     for hold in due {
-        if close_order(backend, hold).await? {
-            backend.seats.finish(&sale.keys, sale.row.epoch, hold).await?;
-            metrics::counter!("stararena_holds_expired_total").increment(1);
+        match end_hold(backend, &sale, hold).await {
+            Ok(()) => {}
+            Err(error) if error.is_outage() => return Err(error),
+            // One that can't be ended holds up no other.
+            Err(error) => {
+                tracing::warn!(%hold, error = &error as &dyn std::error::Error, "a hold that ran out could not be ended yet");
+                failure = Some(error);
+            }
         }
+    }
+    failure.map_or(Ok(()), Err)
+}
+
+async fn end_hold(backend: &Arc<Backend>, sale: &Sale, hold: OrderId) -> Result<()> {
+    if close_order(backend, hold).await? {
+        backend.seats.finish(&sale.keys, sale.row.epoch, hold).await?;
+        metrics::counter!("stararena_holds_expired_total").increment(1);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The program in parts: the web and the workers as processes of their own, each of which can end or
 //! stand still, and stores that die.
 
-use super::process::Server;
+use super::process::{Server, free_port};
 use super::{Arena, SOON, Setup};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -24,8 +24,31 @@ impl Arena {
     /// Starts a worker that is not running.
     pub(crate) async fn start_worker(&mut self, number: usize) {
         let log = self.scratch.0.join(format!("worker-{number}.log"));
-        let worker = Server::start("worker", &self.settings, &log).await;
+        let mut settings = self.settings.clone();
+        if let Some(address) = self.scraped.get(number) {
+            settings.insert("STARARENA_METRICS_LISTEN".to_owned(), address.clone());
+        }
+        let worker = Server::start("worker", &settings, &log).await;
         self.crew[number] = Some(worker);
+    }
+
+    /// The whole program in parts, each of which tells its metrics at an address of its own.
+    pub(crate) async fn scraped(setup: Setup) -> Self {
+        let mut arena = Self::prepare(&setup, true).await;
+        arena.role = "serve";
+        arena.crew.push(None);
+        arena.scraped = [free_port(), free_port()].map(|port| format!("127.0.0.1:{port}")).into();
+        arena.start_worker(0).await;
+        let of_serve = arena.scraped[1].clone();
+        arena.start_server(&[("STARARENA_METRICS_LISTEN", of_serve.as_str())]).await;
+        arena.prepared().await;
+        arena
+    }
+
+    /// What scrapers are answered: by the worker (0), or by the web (1).
+    pub(crate) async fn scrape(&self, part: usize, path: &str) -> (u16, String) {
+        let reply = self.client.get(format!("http://{}{path}", self.scraped[part])).send().await.unwrap();
+        (reply.status().as_u16(), reply.text().await.unwrap())
     }
 
     /// A running worker.

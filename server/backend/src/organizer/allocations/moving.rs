@@ -12,6 +12,7 @@ use crate::error::{Error, Result, not_found, refuse};
 use crate::organizer::Member;
 use crate::organizer::blocking::name_seats;
 use crate::postgres::allocations::{self as rows, AllocationRow, DueRow};
+use crate::postgres::setbacks::{self, Job, LeftOut};
 use crate::postgres::{audit_log, detached};
 use crate::redis::ShortAnswer;
 use domain::allocation::AllocationKind;
@@ -211,42 +212,60 @@ impl Backend {
 
     /// Releases what is due, by the database's clock: how many allocations were looked at.
     pub(crate) async fn release_due(self: &Arc<Self>, most: i64) -> Result<usize> {
-        let due = rows::due(&self.pg, most).await?;
+        let due = rows::due(&self.pg, &self.kept_left_out(), most).await?;
         for row in &due {
-            self.release_one(row, Change::Release).await;
+            let released = self.release_one(row, Change::Release).await;
+            self.note_release(row, released).await?;
         }
         Ok(due.len())
     }
 
+    fn kept_left_out(&self) -> LeftOut {
+        LeftOut { job: Job::KeptSeats, now: self.now(), sales: Vec::new() }
+    }
+
     /// Releases accessible places whose price level is sold out on general sale.
     pub(crate) async fn release_sold_out(self: &Arc<Self>) -> Result<()> {
-        for row in rows::accessible(&self.pg).await? {
-            let sale = self.sale(row.performance).await?;
-            let Some(read) = self.seats.snapshot(&sale.keys, sale.row.epoch).await? else { continue };
-            let sold_out = super::sold_out::zones(&sale, &read.bytes);
-            let seats: SeatSet = rows::seats(&self.pg, row.id)
-                .await?
-                .into_iter()
-                .filter(|seat| sale.zone(*seat).is_some_and(|zone| sold_out.get(zone) == Some(&true)))
-                .collect();
-            if !seats.is_empty() {
-                self.release_one(&row, Change::SoldOut(seats)).await;
-            }
+        for row in rows::accessible(&self.pg, &self.kept_left_out()).await? {
+            let released = self.release_if_sold_out(&row).await;
+            self.note_release(&row, released).await?;
         }
         Ok(())
     }
 
-    /// One that can't be released now doesn't hold up the others: it is tried again in a moment.
-    async fn release_one(self: &Arc<Self>, row: &DueRow, change: Change) {
-        let outcome = async {
-            let sale = self.sale(row.performance).await?;
-            self.move_kept(&sale, row.id, change, By::Schedule(row.organization)).await
-        }
-        .await;
-        if let Err(error) = outcome {
-            metrics::counter!("stararena_release_failures_total").increment(1);
+    async fn release_if_sold_out(self: &Arc<Self>, row: &DueRow) -> Result<bool> {
+        let sale = self.sale(row.performance).await?;
+        let Some(read) = self.seats.snapshot(&sale.keys, sale.row.epoch).await? else { return Ok(false) };
+        let sold_out = super::sold_out::zones(&sale, &read.bytes);
+        let seats: SeatSet = rows::seats(&self.pg, row.id)
+            .await?
+            .into_iter()
+            .filter(|seat| sale.zone(*seat).is_some_and(|zone| sold_out.get(zone) == Some(&true)))
+            .collect();
+        if seats.is_empty() { Ok(false) } else { self.release_one(row, Change::SoldOut(seats)).await }
+    }
+
+    /// Releases one; `true`, so that earlier failures of it are forgotten.
+    async fn release_one(self: &Arc<Self>, row: &DueRow, change: Change) -> Result<bool> {
+        let sale = self.sale(row.performance).await?;
+        self.move_kept(&sale, row.id, change, By::Schedule(row.organization)).await?;
+        Ok(true)
+    }
+
+    /// One that can't be released now doesn't hold up the others: it is tried again in a moment, or, where it is at
+    /// fault itself, after a pause.
+    async fn note_release(&self, row: &DueRow, released: Result<bool>) -> Result<()> {
+        let error = match released {
+            Ok(false) => return Ok(()),
+            Ok(true) => return Ok(setbacks::clear(&self.pg, Job::KeptSeats, &[row.id.0]).await?),
+            Err(error) => error,
+        };
+        metrics::counter!("stararena_release_failures_total").increment(1);
+        if error.is_outage_of_seats() {
             tracing::warn!(id = %row.id, error = &error as &dyn std::error::Error, "kept seats could not be released yet");
+            return Ok(setbacks::put_off(&self.pg, Job::KeptSeats, row.id.0, self.now()).await?);
         }
+        self.set_back(Job::KeptSeats, row.id.0, error).await
     }
 }
 
