@@ -10,8 +10,9 @@
 //!                                3 blocked), the number of its allocation in the upper six
 //!              owner     hash    seat → hold, for held and sold seats only
 //!              holds     hash    hold → JSON {a account, s seats, n count, w wish, v price version, c created,
-//!                                x expires, o first expiry, st state, k newest attempt, p pass}, and while late
-//!                                money has its seats and Postgres decides: rc attempt, l entry of the log
+//!                                x expires, o first expiry, st state, k newest attempt, p pass}; since late money took
+//!                                its seats: rc attempt, l entry of the log, f fence of the try that asked last;
+//!                                g once all seats of its paid order were given back
 //!              expiry    zset    hold → expiry, while it can run out
 //!              held_by   hash    account → "<seats held or bought>:<open hold>"
 //!              shoppers  zset    account → end of the visit

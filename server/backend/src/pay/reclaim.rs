@@ -54,14 +54,23 @@ impl Outcome {
     }
 }
 
-/// The entry by which seats were taken, or why they were not.
-fn entry_of(answer: &ReclaimAnswer) -> std::result::Result<LogPosition, Outcome> {
+/// Seats that wait for Postgres, as the try that asked last was told.
+struct Taken {
+    /// The entry of the log by which they were taken.
+    entry: LogPosition,
+    /// With it this try alone may give them up.
+    fence: i64,
+}
+
+/// How seats were taken, or why they were not.
+fn taken_by(answer: &ReclaimAnswer) -> std::result::Result<Taken, Outcome> {
     Err(match answer {
-        ReclaimAnswer::Took(entry) => return Ok(*entry),
+        ReclaimAnswer::Took { entry, fence } => return Ok(Taken { entry: *entry, fence: *fence }),
         ReclaimAnswer::Rebuilding => Outcome::Undecided("the seats are being rebuilt"),
         ReclaimAnswer::Gone => Outcome::Undecided("the seats were not kept long enough"),
         ReclaimAnswer::Standing => Outcome::Undecided("the hold of before has not ended"),
         ReclaimAnswer::OtherAttempt => Outcome::Undecided("another payment of the order takes its seats"),
+        ReclaimAnswer::Returned => Outcome::Refused("the order gave its seats back"),
         ReclaimAnswer::Limit => Outcome::Refused("the account has as many seats as it may have"),
         ReclaimAnswer::Taken => Outcome::Refused("a seat is another order's"),
         ReclaimAnswer::NotForSale => Outcome::Refused("a seat is not for sale to this account"),
@@ -111,15 +120,15 @@ impl Backend {
             created: chosen.created,
             lease_ms: LEASE_MS,
         };
-        let entry = match entry_of(&self.take_seats_again(&sale, &call).await?) {
-            Ok(entry) => entry,
+        let mut taken = match taken_by(&self.take_seats_again(&sale, &call).await?) {
+            Ok(taken) => taken,
             Err(outcome) => return Ok(outcome),
         };
         self.fault("reclaim-taken");
         // After a fault nobody knows whether it was committed: then the seats stay until their time.
-        let outcome = self.sell_again(&sale, order, attempt, (&call, entry)).await?;
+        let outcome = self.sell_again(&sale, order, attempt, (&call, &mut taken)).await?;
         if !matches!(outcome, Outcome::Reclaimed) {
-            self.give_seats_up(&sale, order, attempt).await?;
+            self.give_seats_up(&sale, order, attempt, taken.fence).await?;
         }
         Ok(outcome)
     }
@@ -160,13 +169,13 @@ impl Backend {
         sale: &Sale,
         order: &OrderRow,
         attempt: &AttemptRow,
-        (call, entry): (&ReclaimCall<'_>, LogPosition),
+        (call, taken): (&ReclaimCall<'_>, &mut Taken),
     ) -> Result<Outcome> {
-        if !self.is_written(sale, entry).await? {
+        if !self.is_written(sale, taken.entry).await? {
             return Ok(Outcome::Undecided("the log of the sale is not written"));
         }
         let mut tx = self.pg.begin().await?;
-        let outcome = self.decide(&mut tx, sale, order, attempt, call).await?;
+        let outcome = self.decide(&mut tx, sale, order, attempt, (call, taken)).await?;
         if !matches!(outcome, Outcome::Reclaimed) {
             tx.rollback().await?;
             return Ok(outcome);
@@ -184,7 +193,7 @@ impl Backend {
         sale: &Sale,
         order: &OrderRow,
         attempt: &AttemptRow,
-        call: &ReclaimCall<'_>,
+        (call, taken): (&ReclaimCall<'_>, &mut Taken),
     ) -> Result<Outcome> {
         // Both stores under one epoch, as when a payment begins.
         let Some(epoch) = prices::hold_epoch(&mut *db, order.performance).await? else {
@@ -201,8 +210,9 @@ impl Backend {
             return Ok(Outcome::Refused("the order has moved on"));
         }
         // From here on nobody ends the seats before the commit: their time begins anew.
-        if let Err(outcome) = entry_of(&self.seats.reclaim(&sale.keys, epoch, call, false).await?) {
-            return Ok(outcome);
+        match taken_by(&self.seats.reclaim(&sale.keys, epoch, call, false).await?) {
+            Ok(still) => *taken = still,
+            Err(outcome) => return Ok(outcome),
         }
         if !reclaims::claim(&mut *db, order.performance, order.id).await? {
             return Ok(Outcome::Refused("a seat is claimed by another order"));
@@ -235,11 +245,12 @@ impl Backend {
     }
 
     /// Frees seats that were taken and are not paid. Not where the payment is settled: then whoever settled it has
-    /// them, or they end by themselves.
-    async fn give_seats_up(&self, sale: &Sale, order: &OrderRow, attempt: &AttemptRow) -> Result<()> {
+    /// them, or they end by themselves. The lock of the attempt keeps other tries away while the request is
+    /// answered; the fence keeps the request from what they take, should it arrive after that.
+    async fn give_seats_up(&self, sale: &Sale, order: &OrderRow, attempt: &AttemptRow, fence: i64) -> Result<()> {
         let mut tx = self.pg.begin().await?;
         if attempts::hold_uncaptured(&mut *tx, attempt.id).await? {
-            self.seats.give_up(&sale.keys, sale.row.epoch, order.id, attempt.number).await?;
+            self.seats.give_up(&sale.keys, sale.row.epoch, order.id, fence).await?;
         }
         tx.rollback().await?;
         Ok(())

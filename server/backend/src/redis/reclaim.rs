@@ -1,6 +1,6 @@
 //! The calls by which late money takes seats once more, and gives them up.
 
-use super::seats::{broken, word};
+use super::seats::{broken, number, word};
 use super::{Keys, RedisSeats, ShortAnswer};
 use crate::error::Result;
 use domain::live::LogPosition;
@@ -29,8 +29,12 @@ pub(crate) struct ReclaimCall<'a> {
 /// What `reclaim.lua` answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ReclaimAnswer {
-    /// The seats are the order's until Postgres decides, by this entry of the log.
-    Took(LogPosition),
+    /// The seats are the order's until Postgres decides, by this entry of the log. Whoever presents this fence may
+    /// give them up, while nobody has asked for them since.
+    Took {
+        entry: LogPosition,
+        fence: i64,
+    },
     Rebuilding,
     /// What had been taken has ended.
     Gone,
@@ -38,6 +42,8 @@ pub(crate) enum ReclaimAnswer {
     Standing,
     /// Another payment of this order is taking its seats.
     OtherAttempt,
+    /// The order was paid, and gave all of its seats back.
+    Returned,
     Limit,
     Taken,
     /// Blocked, kept for others, or not there.
@@ -71,12 +77,14 @@ impl RedisSeats {
             "ok" => {
                 let entry = values.get(1).and_then(|value| String::from_redis_value_ref(value).ok());
                 let entry = entry.and_then(|text| LogPosition::parse(&text));
-                ReclaimAnswer::Took(entry.ok_or_else(|| broken("reclaim.lua", &values))?)
+                let entry = entry.ok_or_else(|| broken("reclaim.lua", &values))?;
+                ReclaimAnswer::Took { entry, fence: number(&values, 2)? }
             }
             "rebuilding" => ReclaimAnswer::Rebuilding,
             "gone" => ReclaimAnswer::Gone,
             "standing" => ReclaimAnswer::Standing,
             "other" => ReclaimAnswer::OtherAttempt,
+            "returned" => ReclaimAnswer::Returned,
             "limit" => ReclaimAnswer::Limit,
             "taken" => ReclaimAnswer::Taken,
             "unknown" | "blocked" | "reserved" => ReclaimAnswer::NotForSale,
@@ -84,8 +92,8 @@ impl RedisSeats {
         })
     }
 
-    /// Ends the hold of a closed order, also while its seats wait for this attempt.
-    pub(crate) async fn give_up(&self, keys: &Keys, epoch: i64, hold: OrderId, attempt: i32) -> Result<ShortAnswer> {
-        self.short(&self.scripts.finish, keys, epoch, &[&hold.simple(), &attempt.to_string()]).await
+    /// Ends what the try that was told this fence has taken; nothing where another one has asked since.
+    pub(crate) async fn give_up(&self, keys: &Keys, epoch: i64, hold: OrderId, fence: i64) -> Result<ShortAnswer> {
+        self.short(&self.scripts.finish, keys, epoch, &[&hold.simple(), &fence.to_string()]).await
     }
 }

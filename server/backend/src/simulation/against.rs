@@ -6,6 +6,7 @@
 //!
 //! A disagreement is a fault of one of the two: of the script, or of what the model says that it must do.
 
+mod plays;
 mod read;
 mod setup;
 mod steps;
@@ -107,8 +108,8 @@ async fn sequence(real: &Real, seed: u64, run: &mut BTreeSet<&'static str>) {
     assert_eq!(rows, both.rows, "seed {seed}: rows at the end");
 }
 
-/// Does a step on both sides, and finds the instant that explains what came of it.
-async fn compared(both: &mut Both, step: &Step) -> Result<(), String> {
+/// Does a step on both sides, and finds the instant that explains what came of it. What both answered.
+async fn compared(both: &mut Both, step: &Step) -> Result<String, String> {
     let keys = both.sale.keys.clone();
     let before = both.backend.seats.time(&keys).await.unwrap().0;
     let answer = both.really(step).await;
@@ -133,7 +134,7 @@ async fn compared(both: &mut Both, step: &Step) -> Result<(), String> {
         plain(&mut model);
         if expected == answer && model == hot && model_rows == rows {
             (both.hot, both.rows) = (model, model_rows);
-            return Ok(());
+            return Ok(answer);
         }
         if why.is_empty() {
             why = format!("at {now} (until {after})\nreally  {answer}\nmodel   {expected}\n");

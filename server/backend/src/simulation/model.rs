@@ -42,6 +42,8 @@ pub(crate) enum Wrong {
     ReclaimOfTaken,
     /// What late money has taken is ended while Postgres decides about it.
     LeaseIgnored,
+    /// A request to give up what late money has taken ends it also where a later try has it by then.
+    GiveUpUnfenced,
     /// Late money makes its order paid without claiming the seats.
     ReclaimWithoutClaims,
     /// Late money that has its seats is given back as well.

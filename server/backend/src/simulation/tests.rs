@@ -1,6 +1,8 @@
 //! Seeds in bounded number, and the proof that the checks can fail. A seed stands for no run in particular: whoever
 //! adds a draw to an actor gives all of them other runs.
 
+mod late;
+
 use super::model::Wrong;
 use super::{faults_of, run};
 

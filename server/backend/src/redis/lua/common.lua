@@ -41,16 +41,20 @@ local function has_run_out(rec, now)
   return (rec.st == 'held' or rec.st == 'closing') and rec.x <= now
 end
 
--- Seats held or bought by an account, and its open hold ('' for none).
+-- Seats held or bought by an account, and its open hold ('' for none). What can't be read is nothing: the reconciler
+-- puts it right, and no script of that account may fail until then.
 local function held_by(account)
   local raw = redis.call('HGET', HELD_BY, account)
   if not raw then return 0, '' end
-  local count, open = string.match(raw, '^(%d+):(.*)$')
-  return tonumber(count), open
+  local count, open = string.match(raw, '^(%-?%d+):(.*)$')
+  if not count then return 0, '' end
+  return math.max(tonumber(count), 0), open
 end
 
+-- Never below nothing: what is taken off may have been corrected away before.
 local function set_held_by(account, count, open)
-  if count <= 0 and open == '' then
+  count = math.max(count, 0)
+  if count == 0 and open == '' then
     redis.call('HDEL', HELD_BY, account)
   else
     redis.call('HSET', HELD_BY, account, count .. ':' .. open)
@@ -108,7 +112,7 @@ local function still_held_by(account, now, ending)
   if not rec then return count, '' end
   if not has_run_out(rec, now) then return count, open end
   to_end(ending, open, rec)
-  return count - rec.n, ''
+  return math.max(count - rec.n, 0), ''
 end
 
 -- Looks at the seats that are wanted (comma separated) and writes nothing. One of a hold that has run out can be

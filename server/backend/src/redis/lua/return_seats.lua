@@ -27,6 +27,8 @@ for seat in string.gmatch(rec.s, '%d+') do
   if not gone[seat] then rest[#rest + 1] = seat end
 end
 if #rest == 0 then
+  -- Late money that asks for these seats by a request of before must not have them (`reclaim.lua`).
+  rec.g = 1
   end_hold(id, rec, now_ms(), delta)
   redis.call('XADD', LOG, '*', 't', 'end', 'h', id, 'e', id, 'r', 'refund', 'd', table.concat(delta, ','))
   return { 'ok' }

@@ -6,8 +6,8 @@ use crate::simulation::model::postgres::{Order, Rows};
 use crate::simulation::model::reclaim::Again;
 use crate::simulation::sale::{ALLOCATION, RECLAIM_LEASE_MS, TRANSACTION_MS, UNDECIDED_MS};
 use crate::simulation::world::{Actor, Lost, Reply, Store};
-use domain::AttemptId;
 use domain::live::LogPosition;
+use domain::{AttemptId, OrderId};
 
 /// What came of a try.
 enum Outcome {
@@ -20,14 +20,22 @@ enum Outcome {
     Away,
 }
 
-/// The entry by which seats were taken, or why they were not.
-fn entry_of(answer: &ReclaimAnswer) -> Result<LogPosition, Outcome> {
+/// Seats that wait for Postgres, as the try that asked last was told.
+struct Taken {
+    entry: LogPosition,
+    fence: i64,
+}
+
+/// How seats were taken, or why they were not.
+fn taken_by(answer: &ReclaimAnswer) -> Result<Taken, Outcome> {
     Err(match answer {
-        ReclaimAnswer::Took(entry) => return Ok(*entry),
+        ReclaimAnswer::Took { entry, fence } => return Ok(Taken { entry: *entry, fence: *fence }),
         ReclaimAnswer::Rebuilding | ReclaimAnswer::Gone | ReclaimAnswer::Standing | ReclaimAnswer::OtherAttempt => {
             Outcome::Undecided
         }
-        ReclaimAnswer::Limit | ReclaimAnswer::Taken | ReclaimAnswer::NotForSale => Outcome::Refused,
+        ReclaimAnswer::Returned | ReclaimAnswer::Limit | ReclaimAnswer::Taken | ReclaimAnswer::NotForSale => {
+            Outcome::Refused
+        }
     })
 }
 
@@ -50,13 +58,13 @@ async fn try_reclaim(me: &Actor, id: AttemptId, row: &Order) -> Reply<Outcome> {
     let chosen = move |rows: &mut Rows| rows.chosen(id, allocations.clone(), RECLAIM_LEASE_MS);
     let Some(ask) = me.postgres("chosen seats", chosen).await? else { return Ok(Outcome::Refused) };
     let Ok(answer) = take_seats_again(me, epoch, &ask).await else { return Ok(Outcome::Away) };
-    let entry = match entry_of(&answer) {
-        Ok(entry) => entry,
+    let mut taken = match taken_by(&answer) {
+        Ok(taken) => taken,
         Err(outcome) => return Ok(outcome),
     };
-    let outcome = sell_again(me, id, row, epoch, (&ask, entry)).await?;
+    let outcome = sell_again(me, id, row, epoch, (&ask, &mut taken)).await?;
     let keeps = matches!(outcome, Outcome::Reclaimed | Outcome::Away);
-    Ok(if keeps || give_seats_up(me, id, epoch, &ask).await? { outcome } else { Outcome::Away })
+    Ok(if keeps || give_seats_up(me, id, epoch, (ask.hold, taken.fence)).await? { outcome } else { Outcome::Away })
 }
 
 async fn script(me: &Actor, epoch: i64, ask: &Again, anew: bool) -> Reply<ReclaimAnswer> {
@@ -82,9 +90,9 @@ async fn sell_again(
     id: AttemptId,
     row: &Order,
     epoch: i64,
-    (ask, entry): (&Again, LogPosition),
+    (ask, taken): (&Again, &mut Taken),
 ) -> Reply<Outcome> {
-    if !reconciler::is_written(me, epoch, entry).await? {
+    if !reconciler::is_written(me, epoch, taken.entry).await? {
         return Ok(Outcome::Undecided);
     }
     let (open, epoch) = house::begin(me).await?;
@@ -93,8 +101,9 @@ async fn sell_again(
         return Ok(Outcome::Refused);
     }
     let Ok(answer) = script(me, epoch, ask, false).await else { return Ok(Outcome::Away) };
-    if let Err(outcome) = entry_of(&answer) {
-        return Ok(outcome);
+    match taken_by(&answer) {
+        Ok(still) => *taken = still,
+        Err(outcome) => return Ok(outcome),
     }
     let (read, asked) = (row.clone(), me.world.borrow().stores.clock);
     let done = me
@@ -115,11 +124,10 @@ async fn sell_again(
 
 /// Frees seats that were taken and are not paid, where nobody else has settled the payment; `false` where Redis did
 /// not answer.
-async fn give_seats_up(me: &Actor, id: AttemptId, epoch: i64, ask: &Again) -> Reply<bool> {
-    let (hold, number) = (ask.hold, ask.attempt);
+async fn give_seats_up(me: &Actor, id: AttemptId, epoch: i64, (hold, fence): (OrderId, i64)) -> Reply<bool> {
     let is_open = move |rows: &mut Rows| rows.attempts.get(&id).is_some_and(|one| one.status.is_open());
     if !me.postgres("hold attempt", is_open).await? {
         return Ok(true);
     }
-    Ok(me.redis("give up", move |hot, at| hot.finish_by(at, epoch, hold, Some(number))).await.is_ok())
+    Ok(me.redis("give up", move |hot, at| hot.finish_by(at, epoch, hold, Some(fence))).await.is_ok())
 }

@@ -3,6 +3,7 @@
 use crate::backend::Backend;
 use crate::redis::{Keys, LogEntry, read_log};
 use crate::simulation::model::postgres::{Attempt, Order, Refund, RefundStatus, Rows, Visit};
+use crate::simulation::model::reclaim::Reclaimed;
 use crate::simulation::model::redis::{Entry, Hot, Meta, NO_VISIT, Record, Settings, State, What};
 use domain::hold::HoldState;
 use domain::live::LogPosition;
@@ -42,9 +43,12 @@ pub(super) fn record(raw: &str) -> Record {
         state: serde_json::from_value(value["st"].clone()).unwrap(),
         attempt: i32::try_from(number("k")).unwrap(),
         pass: if text("p") == "-" { Some(NO_VISIT) } else { text("p").parse().ok() },
-        reclaim: value["rc"]
-            .as_i64()
-            .map(|number| (i32::try_from(number).unwrap(), LogPosition::parse(text("l")).unwrap())),
+        reclaim: value["rc"].as_i64().map(|attempt| Reclaimed {
+            attempt: i32::try_from(attempt).unwrap(),
+            entry: LogPosition::parse(text("l")).unwrap(),
+            fence: number("f"),
+        }),
+        returned: value["g"].as_i64() == Some(1),
     }
 }
 
@@ -64,8 +68,11 @@ pub(super) fn raw(record: &Record) -> String {
         let text = if pass == NO_VISIT { "-".to_owned() } else { pass.to_string() };
         value["p"] = text.into();
     }
-    if let Some((attempt, entry)) = record.reclaim {
-        (value["rc"], value["l"]) = (attempt.into(), entry.to_string().into());
+    if let Some(Reclaimed { attempt, entry, fence }) = record.reclaim {
+        (value["rc"], value["l"], value["f"]) = (attempt.into(), entry.to_string().into(), fence.into());
+    }
+    if record.returned {
+        value["g"] = serde_json::json!(1);
     }
     value.to_string()
 }

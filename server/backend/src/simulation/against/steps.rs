@@ -74,8 +74,8 @@ pub(super) enum Step {
     Late(AttemptId),
     /// The script by which late money takes seats, anew or only to go on.
     Reclaim(Again, bool),
-    /// An attempt gives up what its late money has taken.
-    GiveUp(OrderId, i32),
+    /// A try gives up what late money has taken, with its fence.
+    GiveUp(OrderId, i64),
     /// The script by which seats go back to sale, and off it.
     ReturnSeats(OrderId, Vec<u32>, Vec<u32>),
     /// A paid order gives seats back in Postgres; whether they are sold again.
@@ -195,6 +195,11 @@ impl Both {
         Self { backend, sale, hot, rows, asks: Vec::new(), kept: None, epoch: 0, later: None }
     }
 
+    /// The next calls know the epoch that there is.
+    pub(super) fn know_epoch(&mut self) {
+        self.epoch = self.rows.epoch;
+    }
+
     fn account(&self, random: &mut Random) -> AccountId {
         // The last one is in no table: what it holds can't be written.
         sale::account(u128::from(if random.one_in(12) { 4 } else { random.below(4) }))
@@ -299,7 +304,11 @@ impl Both {
             6 => Step::Leave(account),
             7 => Step::Peek(0, 11),
             8 => self.reclaim_step(random),
-            9 => Step::GiveUp(hold, i32::try_from(random.below(3)).unwrap()),
+            9 => {
+                // By the try that asked last, or by the one before it.
+                let taken = self.hot.state.holds.get(&hold).and_then(|record| record.reclaim);
+                Step::GiveUp(hold, taken.map_or(1, |taken| taken.fence) - random.between(0, 1))
+            }
             10 | 11 => self.return_step(random),
             _ => Step::Wait,
         }

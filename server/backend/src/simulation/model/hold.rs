@@ -222,6 +222,7 @@ impl Hot {
             attempt: 0,
             pass: Some(ask.nonce),
             reclaim: None,
+            returned: false,
         };
         self.state.holds.insert(ask.hold, record);
         self.state.expiry.insert(ask.hold, expires);

@@ -304,6 +304,7 @@ impl Rows {
             attempt: self.newest_attempt(id),
             pass: None,
             reclaim: None,
+            returned: false,
         })
     }
 

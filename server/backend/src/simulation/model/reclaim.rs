@@ -2,9 +2,10 @@
 
 use super::Wrong;
 use super::postgres::{Order, Rows};
-use super::redis::{At, Hot, NO_VISIT, Record, What};
-use crate::redis::ReclaimAnswer;
+use super::redis::{At, Hot, NO_VISIT, Record, What, no};
+use crate::redis::{ReclaimAnswer, ShortAnswer};
 use domain::hold::{HoldState, SeatByte, SeatState};
+use domain::live::LogPosition;
 use domain::order::{AttemptStatus, OrderEvent, OrderStatus};
 use domain::{AccountId, AttemptId, OrderId};
 
@@ -24,6 +25,17 @@ pub(crate) struct Again {
     pub(crate) lease_ms: i64,
 }
 
+/// How late money took seats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reclaimed {
+    /// Number of its attempt.
+    pub(crate) attempt: i32,
+    /// The entry of the log.
+    pub(crate) entry: LogPosition,
+    /// What the try that asked last was told: no other one gives these seats up.
+    pub(crate) fence: i64,
+}
+
 impl Hot {
     /// `reclaim.lua`: takes all seats, or goes on with them; where they were not taken before, only if `anew`.
     pub(crate) fn reclaim(&mut self, at: At, epoch: i64, ask: &Again, anew: bool) -> ReclaimAnswer {
@@ -32,15 +44,16 @@ impl Hot {
         }
         let before = self.state.holds.get(&ask.hold).cloned();
         if let Some(record) = before.as_ref().filter(|record| record.is_reclaiming())
-            && let Some((attempt, entry)) = record.reclaim
+            && let Some(taken) = record.reclaim
         {
-            if attempt != ask.attempt {
+            if taken.attempt != ask.attempt {
                 return ReclaimAnswer::OtherAttempt;
             }
-            let till = at.now + ask.lease_ms;
-            self.state.holds.insert(ask.hold, Record { expires: till, first_end: till, ..record.clone() });
+            let (till, fence) = (at.now + ask.lease_ms, taken.fence + 1);
+            let reclaim = Some(Reclaimed { fence, ..taken });
+            self.state.holds.insert(ask.hold, Record { expires: till, first_end: till, reclaim, ..record.clone() });
             self.state.expiry.insert(ask.hold, till);
-            return ReclaimAnswer::Took(entry);
+            return ReclaimAnswer::Took { entry: taken.entry, fence };
         }
         if !anew {
             return ReclaimAnswer::Gone;
@@ -48,6 +61,9 @@ impl Hot {
         let stands = |record: &Record| record.state != HoldState::Closed || record.account != ask.account;
         if before.as_ref().is_some_and(stands) {
             return ReclaimAnswer::Standing;
+        }
+        if before.as_ref().is_some_and(|record| record.returned) {
+            return ReclaimAnswer::Returned;
         }
         let mut ends = Vec::new();
         // An open hold of the account is another order: it stays, and counts.
@@ -65,6 +81,27 @@ impl Hot {
             return ReclaimAnswer::Limit;
         }
         self.take_again(at, ask, before.as_ref(), ends)
+    }
+
+    /// `finish.lua`, where need be by the try that gives up what late money has taken, with its fence.
+    pub(crate) fn finish_by(&mut self, at: At, epoch: i64, id: OrderId, fence: Option<i64>) -> ShortAnswer {
+        if !self.is_complete(epoch) {
+            return ShortAnswer::Rebuilding;
+        }
+        let Some(record) = self.state.holds.get(&id) else { return ShortAnswer::Again };
+        let state = record.state;
+        let waits = record.is_reclaiming() && record.expires > at.now && self.wrong != Some(Wrong::LeaseIgnored);
+        let own = record.is_reclaiming() && record.reclaim.map(|taken| taken.fence) == fence;
+        let strange = fence.is_some() && !own && self.wrong != Some(Wrong::GiveUpUnfenced);
+        match state {
+            HoldState::Closed => ShortAnswer::Again,
+            HoldState::Sold => no("sold", &[]),
+            HoldState::Held | HoldState::Paying | HoldState::Closing if strange => no("other", &[]),
+            HoldState::Held | HoldState::Paying | HoldState::Closing if fence.is_none() && waits => {
+                no("reclaiming", &[])
+            }
+            HoldState::Held | HoldState::Paying | HoldState::Closing => self.end_and_log(at, id),
+        }
     }
 
     /// Why a seat can't be had again, or the hold that ends by it.
@@ -104,6 +141,8 @@ impl Hot {
         self.state.set_count(ask.account, count + ask.seats.len(), open);
         self.append(at, What::Block, ends, delta);
         let (entry, till) = (self.last(), at.now + ask.lease_ms);
+        // No fence is told twice, also when the seats went back in between.
+        let fence = 1 + before.and_then(|record| record.reclaim).map_or(0, |taken| taken.fence);
         let record = Record {
             account: ask.account,
             seats: ask.seats.clone(),
@@ -115,12 +154,13 @@ impl Hot {
             state: HoldState::Paying,
             attempt: ask.attempt,
             pass: before.and_then(|record| record.pass).or(Some(NO_VISIT)),
-            reclaim: Some((ask.attempt, entry)),
+            reclaim: Some(Reclaimed { attempt: ask.attempt, entry, fence }),
+            returned: false,
         };
         self.state.holds.insert(ask.hold, record);
         self.state.tombs.remove(&ask.hold);
         self.state.expiry.insert(ask.hold, till);
-        ReclaimAnswer::Took(entry)
+        ReclaimAnswer::Took { entry, fence }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The hot state of one performance, and what each script does to it.
 
 use super::Wrong;
+use super::reclaim::Reclaimed;
 use crate::redis::{PayAnswer, ShortAnswer};
 use domain::hold::{HoldState, SeatByte, SeatState};
 use domain::live::LogPosition;
@@ -28,8 +29,10 @@ pub(crate) struct Record {
     /// Number of the newest attempt that it was told of; its state says whether that one runs.
     pub(crate) attempt: i32,
     pub(crate) pass: Option<u64>,
-    /// Number of the attempt whose late money took these seats, and the entry of the log by which it did.
-    pub(crate) reclaim: Option<(i32, LogPosition)>,
+    /// How late money took these seats; it stays when they have gone back.
+    pub(crate) reclaim: Option<Reclaimed>,
+    /// All seats of its paid order were given back.
+    pub(crate) returned: bool,
 }
 
 impl Record {
@@ -47,6 +50,7 @@ impl Record {
             attempt: 0,
             pass: None,
             reclaim: None,
+            returned: false,
         }
     }
 
@@ -229,7 +233,7 @@ impl Hot {
         self.state.tombs.insert(id, now + TOMB_TTL_MS);
     }
 
-    fn end_and_log(&mut self, at: At, id: OrderId) -> ShortAnswer {
+    pub(super) fn end_and_log(&mut self, at: At, id: OrderId) -> ShortAnswer {
         let mut delta = Vec::new();
         self.end_hold(id, at.now, &mut delta);
         self.append(at, What::End(id), vec![id], delta);
@@ -255,22 +259,6 @@ impl Hot {
         self.finish_by(at, epoch, id, None)
     }
 
-    /// `finish.lua`, where need be by the attempt that gives up what its late money has taken.
-    pub(crate) fn finish_by(&mut self, at: At, epoch: i64, id: OrderId, attempt: Option<i32>) -> ShortAnswer {
-        if !self.is_complete(epoch) {
-            return ShortAnswer::Rebuilding;
-        }
-        let Some(record) = self.state.holds.get(&id) else { return ShortAnswer::Again };
-        let waits = record.is_reclaiming() && record.expires > at.now && self.wrong != Some(Wrong::LeaseIgnored);
-        let (own, state) = (record.reclaim.map(|(number, _)| number) == attempt, record.state);
-        match state {
-            HoldState::Closed => ShortAnswer::Again,
-            HoldState::Sold => no("sold", &[]),
-            HoldState::Held | HoldState::Paying | HoldState::Closing if waits && !own => no("reclaiming", &[]),
-            HoldState::Held | HoldState::Paying | HoldState::Closing => self.end_and_log(at, id),
-        }
-    }
-
     /// `unsell.lua`
     pub(crate) fn unsell(&mut self, at: At, epoch: i64, id: OrderId) -> ShortAnswer {
         if !self.is_complete(epoch) {
@@ -279,7 +267,10 @@ impl Hot {
         match self.state.holds.get(&id).map(|record| record.state) {
             None => no("missing", &[]),
             Some(HoldState::Closed) => ShortAnswer::Again,
-            Some(_) => self.end_and_log(at, id),
+            Some(_) => {
+                self.set_returned(id);
+                self.end_and_log(at, id)
+            }
         }
     }
 

@@ -10,6 +10,13 @@ use domain::{AttemptId, OrderId};
 use std::collections::BTreeSet;
 
 impl Hot {
+    /// Notes that all seats of a paid order go back.
+    pub(super) fn set_returned(&mut self, id: OrderId) {
+        if let Some(record) = self.state.holds.get_mut(&id) {
+            record.returned = true;
+        }
+    }
+
     /// `return_seats.lua`: takes seats out of a hold, back to sale and off it.
     pub(crate) fn return_seats(&mut self, at: At, epoch: i64, id: OrderId, back: &[u32], off: &[u32]) -> ShortAnswer {
         if !self.is_complete(epoch) {
@@ -34,6 +41,7 @@ impl Hot {
             return ShortAnswer::Again;
         }
         if record.seats.iter().all(|seat| gone.contains(seat)) {
+            self.set_returned(id);
             self.end_hold(id, at.now, &mut delta);
             self.append(at, What::End(id), vec![id], delta);
             return ShortAnswer::Done;

@@ -114,7 +114,7 @@ impl Both {
     pub(super) fn back_by_the_model(&self, step: &Step, at: At, hot: &mut Hot, rows: &mut Rows) -> String {
         match step {
             Step::Reclaim(ask, anew) => format!("{:?}", hot.reclaim(at, self.epoch, ask, *anew)),
-            Step::GiveUp(hold, attempt) => format!("{:?}", hot.finish_by(at, self.epoch, *hold, Some(*attempt))),
+            Step::GiveUp(hold, fence) => format!("{:?}", hot.finish_by(at, self.epoch, *hold, Some(*fence))),
             Step::ReturnSeats(hold, back, off) => {
                 format!("{:?}", hot.return_seats(at, self.epoch, *hold, back, off))
             }
@@ -152,8 +152,8 @@ impl Both {
                 };
                 format!("{:?}", seats.reclaim(keys, epoch, &call, *anew).await.unwrap())
             }
-            Step::GiveUp(hold, attempt) => {
-                format!("{:?}", seats.give_up(keys, epoch, *hold, *attempt).await.unwrap())
+            Step::GiveUp(hold, fence) => {
+                format!("{:?}", seats.give_up(keys, epoch, *hold, *fence).await.unwrap())
             }
             Step::ReturnSeats(hold, back, off) => {
                 format!("{:?}", seats.return_seats(keys, epoch, *hold, &list(back), &list(off)).await.unwrap())
@@ -198,23 +198,28 @@ impl Both {
         let (asked, gave_up) = self.later.unwrap_or((at, at));
         let epoch = rows.epoch;
         let Some(ask) = rows.chosen(id, Vec::new(), LEASE_MS) else { return Some(false) };
-        match hot.reclaim(at, epoch, &ask, true) {
-            ReclaimAnswer::Took(_) => {}
-            ReclaimAnswer::Limit | ReclaimAnswer::Taken | ReclaimAnswer::NotForSale => return Some(false),
+        let first = match hot.reclaim(at, epoch, &ask, true) {
+            ReclaimAnswer::Took { fence, .. } => fence,
+            ReclaimAnswer::Returned | ReclaimAnswer::Limit | ReclaimAnswer::Taken | ReclaimAnswer::NotForSale => {
+                return Some(false);
+            }
             ReclaimAnswer::Rebuilding | ReclaimAnswer::Gone | ReclaimAnswer::Standing | ReclaimAnswer::OtherAttempt => {
                 return None;
             }
-        }
+        };
         let written = rows.position.map(|(_, position)| position).unwrap_or_default();
         let entry = Self::to_take(hot, written, 1);
         if !entry.is_empty() {
             rows.take(epoch, written, &entry);
         }
-        let still = matches!(hot.reclaim(asked, epoch, &ask, false), ReclaimAnswer::Took(_));
-        if still && rows.reclaim(id, order) {
-            return Some(true);
+        let mut last = first;
+        if let ReclaimAnswer::Took { fence, .. } = hot.reclaim(asked, epoch, &ask, false) {
+            if rows.reclaim(id, order) {
+                return Some(true);
+            }
+            last = fence;
         }
-        hot.finish_by(gave_up, epoch, ask.hold, Some(ask.attempt));
+        hot.finish_by(gave_up, epoch, ask.hold, Some(last));
         Some(false)
     }
 
