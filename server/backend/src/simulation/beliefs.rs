@@ -94,15 +94,21 @@ impl Beliefs {
             if over || (!belief.paid && until <= stores.clock) {
                 continue;
             }
+            // A refund may come before the fan is told of the payment: seats that were given back are nobody's to rely
+            // on, and a hold without any other is over.
+            let given_back = |seat: &u32| order.is_some_and(|order| order.returned.contains_key(seat));
+            let seats: Vec<u32> = belief.seats.iter().copied().filter(|seat| !given_back(seat)).collect();
+            if seats.is_empty() {
+                continue;
+            }
             let of_store = belief.told == Told { losses: stores.losses, tainted: false };
             if of_store
                 && !belief.paid
-                && let Some(why) = unbacked(stores, *hold, belief)
+                && let Some(why) = unbacked(stores, *hold, &seats)
             {
                 return Some(format!("hold {} of {} is valid, but {why}", short(hold.0), short(belief.account.0)));
             }
-            let given_back = |seat: &u32| order.is_some_and(|order| order.returned.contains_key(seat));
-            for seat in belief.seats.iter().filter(|seat| !given_back(*seat)) {
+            for seat in &seats {
                 let written = stores.rows.claims.get(seat) == Some(hold);
                 if belief.paid && !written {
                     return Some(format!("hold {} was told paid, and seat {seat} is not its own", short(hold.0)));
@@ -119,7 +125,7 @@ impl Beliefs {
 }
 
 /// Why a hold that its store still stands for has not all its seats.
-fn unbacked(stores: &Stores, hold: OrderId, belief: &Belief) -> Option<String> {
+fn unbacked(stores: &Stores, hold: OrderId, seats: &[u32]) -> Option<String> {
     let state = &stores.hot.state;
     if stores.hot.epoch.is_none() || stores.hot.epoch != Some(stores.rows.epoch) || stores.half_mended {
         return None;
@@ -129,7 +135,7 @@ fn unbacked(stores: &Stores, hold: OrderId, belief: &Belief) -> Option<String> {
     if matches!(record.state, HoldState::Closed | HoldState::Closing) {
         return Some(format!("it is {:?}", record.state));
     }
-    let lost = belief.seats.iter().find(|seat| state.owner.get(seat) != Some(&hold));
+    let lost = seats.iter().find(|seat| state.owner.get(seat) != Some(&hold));
     lost.map(|seat| format!("seat {seat} is not its own in Redis"))
 }
 
