@@ -42,6 +42,7 @@ pub(crate) mod repairs;
 pub(crate) mod replanning;
 pub(crate) mod returns;
 pub(crate) mod search;
+pub(crate) mod settled_payouts;
 pub(crate) mod settlement;
 pub(crate) mod settlement_days;
 pub(crate) mod story;
