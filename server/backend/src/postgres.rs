@@ -29,6 +29,7 @@ pub(crate) mod log;
 pub(crate) mod members;
 pub(crate) mod money;
 pub(crate) mod orders;
+pub(crate) mod organizer_payouts;
 pub(crate) mod outbox;
 pub(crate) mod plans;
 pub(crate) mod prices;
