@@ -44,6 +44,7 @@ mod live;
 mod lottery;
 mod nginx;
 mod payments;
+mod payouts;
 mod people;
 mod permutations;
 mod plans;
