@@ -45,7 +45,7 @@ fn payout(row: &PgRow) -> sqlx::Result<PayoutRow> {
     })
 }
 
-/// Lets nobody else note or reverse a payout of the organization until the transaction ends. Sales and refunds go on.
+/// Lets nobody else note a payout of the organization until the transaction ends. Sales, refunds and reversals go on.
 pub(crate) async fn lock(db: impl PgExecutor<'_>, organization: OrganizationId) -> sqlx::Result<()> {
     sqlx::query("select 1 from organizations where id = $1 for no key update").bind(organization.0).execute(db).await?;
     Ok(())
