@@ -8,7 +8,7 @@ use leptos_i18n_parser::parse_locales::{
 use std::{env, error::Error, fs, path::PathBuf};
 
 /// One file of each language per part of the interface.
-const NAMESPACES: [&str; 22] = [
+const NAMESPACES: [&str; 23] = [
     "account",
     "common",
     "desk",
@@ -22,6 +22,7 @@ const NAMESPACES: [&str; 22] = [
     "money",
     "orders",
     "organizer",
+    "payouts",
     "plans",
     "queue",
     "reconciliation",

@@ -104,6 +104,7 @@ fn Pages() -> impl IntoView {
                 <Route path=path!("/organizer/money/disputes") view=organizer::DisputesPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/orders/:id/refund") view=organizer::OrderRefundPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/money/refunds") view=organizer::RefundsPage ssr=SsrMode::Async/>
+                <Route path=path!("/organizer/money/payouts") view=organizer::PayoutsPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/settings/details") view=organizer::DetailsPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/money") view=organizer::MoneyPage ssr=SsrMode::Async/>
                 <Route path=path!("/organizer/money/reconciliation") view=organizer::ReconciliationPage ssr=SsrMode::Async/>

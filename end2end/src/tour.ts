@@ -142,6 +142,7 @@ export async function organizerStops(member: Member, fan: Fan): Promise<Stop[]> 
     { name: "organizer-disputed-order", path: `/organizer/orders/${disputed.order}` },
     { name: "organizer-order-refund", path: `/organizer/orders/${order}/refund?seats=${seats[1]}` },
     { name: "organizer-money", path: "/organizer/money" },
+    { name: "organizer-payouts", path: "/organizer/money/payouts" },
     { name: "organizer-refunds", path: "/organizer/money/refunds" },
     // Also what was set aside: an amount that does not fit its order can't be made from outside.
     { name: "organizer-disputes", path: "/organizer/money/disputes", ready: shows("dispute") },

@@ -4,6 +4,7 @@ mod bench;
 mod catalog;
 mod doctor;
 mod organization;
+mod payout;
 mod psp_control;
 mod quarantine;
 mod queue;
@@ -91,6 +92,11 @@ enum Command {
     Quarantine {
         #[command(subcommand)]
         command: quarantine::QuarantineCommand,
+    },
+    /// Note what was transferred to an organization, list it, reverse it
+    Payout {
+        #[command(subcommand)]
+        command: payout::PayoutCommand,
     },
     /// Make events
     Event {
@@ -184,6 +190,7 @@ async fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Organization { command } => organization::run(command).await?,
         Command::Webhook { command } => webhook::run(command).await?,
         Command::Quarantine { command } => quarantine::run(command).await?,
+        Command::Payout { command } => payout::run(command).await?,
         Command::Event { command } => catalog::event(command).await?,
         Command::Performance { command } => catalog::performance(command).await?,
         Command::Ticket { command } => return ticket::run(command).await,

@@ -19,6 +19,7 @@ mod input;
 mod ledger;
 mod page;
 mod payment;
+mod payouts;
 mod refunds;
 mod refusal;
 mod settlement;

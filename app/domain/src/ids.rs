@@ -55,6 +55,8 @@ typed_ids! {
     RefundId,
     /// A payment that its payer calls into question at the bank.
     DisputeId,
+    /// Money that was transferred to an organization.
+    PayoutId,
     /// Something that a provider's day and our records tell differently.
     DifferenceId,
     /// The right of entry to one seat of one performance.

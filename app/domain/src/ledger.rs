@@ -20,7 +20,9 @@
 //! | dispute lost | `dispute-lost:{dispute}` | organizer, fees, tax, or order receivable | disputes |
 //! | provider's fee | `provider-fee:{provider}:{line}` | provider fees | provider clearing |
 //! | provider pays out | `provider-payout:{provider}:{payout}` | bank | provider clearing |
+//! | provider's payout fails | `provider-payout-failed:{provider}:{payout}` | provider clearing | bank |
 //! | organizer is paid out | `organizer-payout:{payout}` | organizer payable | bank |
+//! | that is reversed | `organizer-payout-reversed:{payout}` | bank | organizer payable |
 //!
 //! A source key is posted once, whoever posts it: the same attempt is never captured twice here, and is
 //! either an order's money or late money. That a refund fails once, before or after its success, is the

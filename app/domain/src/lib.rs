@@ -30,7 +30,7 @@ pub mod venue;
 
 pub use ids::{
     AccountId, AllocationCodeId, AllocationId, AttemptId, DifferenceId, DisputeId, DocumentId, EndpointId, EventId,
-    ImportId, OrderId, OrganizationId, PerformanceId, PlanId, RefundId, SeatNo, SessionId, TicketId,
+    ImportId, OrderId, OrganizationId, PayoutId, PerformanceId, PlanId, RefundId, SeatNo, SessionId, TicketId,
 };
 pub use money::{Currency, Money};
 pub use refusal::{Code, Refusal};

@@ -7,6 +7,7 @@ pub mod draft;
 pub mod fees;
 pub mod members;
 pub mod money;
+pub mod payouts;
 pub mod plans;
 pub mod pricing;
 pub mod replanning;
@@ -40,7 +41,7 @@ pub enum Action {
     ReadMoney,
     /// Ask for a refund in a fan's place.
     AskRefunds,
-    /// Agree to refunds, repair differences, decide what was set aside.
+    /// Agree to refunds, repair differences, decide what was set aside, note payouts.
     DecideMoney,
     /// Set fees, tax and what fans may give back.
     EditTerms,

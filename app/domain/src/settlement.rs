@@ -41,12 +41,24 @@ pub enum Movement {
     DisputeReversal,
     /// A fee by itself.
     Fee,
+    /// Money went from the provider to the bank.
+    Payout,
+    /// It did not arrive, and is at the provider again.
+    PayoutFailure,
 }
 
 impl Movement {
     /// Every movement.
-    pub const ALL: &[Self] =
-        &[Self::Charge, Self::Refund, Self::RefundFailure, Self::Dispute, Self::DisputeReversal, Self::Fee];
+    pub const ALL: &[Self] = &[
+        Self::Charge,
+        Self::Refund,
+        Self::RefundFailure,
+        Self::Dispute,
+        Self::DisputeReversal,
+        Self::Fee,
+        Self::Payout,
+        Self::PayoutFailure,
+    ];
 
     /// The text form, as settlement files and keys of differences have it.
     #[must_use]
@@ -58,6 +70,8 @@ impl Movement {
             Self::Dispute => "dispute",
             Self::DisputeReversal => "dispute_reversal",
             Self::Fee => "fee",
+            Self::Payout => "payout",
+            Self::PayoutFailure => "payout_failure",
         }
     }
 
@@ -73,9 +87,9 @@ impl Movement {
 pub struct ProviderLine {
     /// What moved.
     pub movement: Movement,
-    /// Id of what moved: the payment, the refund, the dispute, the fee.
+    /// Id of what moved: the payment, the refund, the dispute, the fee, the payout.
     pub id: String,
-    /// Id of the payment that it goes back to; empty for a fee by itself.
+    /// Id of the payment that it goes back to; empty for a fee by itself and for a payout.
     pub payment: String,
     /// The reference that we gave to the payment: the attempt's id.
     pub reference: String,
@@ -102,7 +116,7 @@ impl ProviderLine {
     #[must_use]
     pub fn recorded_minor(&self) -> i64 {
         match self.movement {
-            Movement::Refund | Movement::Dispute => self.gross_minor.saturating_neg(),
+            Movement::Refund | Movement::Dispute | Movement::Payout => self.gross_minor.saturating_neg(),
             _ => self.gross_minor,
         }
     }
@@ -167,6 +181,19 @@ pub struct OurDispute {
     pub opened: Millis,
 }
 
+/// A payout of the provider, as it was posted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OurPayout {
+    /// Its id at the provider.
+    pub payout: String,
+    /// How much; below zero where the provider collected it.
+    pub amount: Money,
+    /// When it left, as the provider said.
+    pub at: Millis,
+    /// When it came back, where that was posted.
+    pub failed: Option<Millis>,
+}
+
 /// An order with its tickets.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OurOrder {
@@ -202,6 +229,8 @@ pub struct Day {
     pub disputes: Vec<OurDispute>,
     /// Orders that were paid or changed on the day.
     pub orders: Vec<OurOrder>,
+    /// Payouts that were posted around the day, and those that a line names, however old.
+    pub payouts: Vec<OurPayout>,
     /// Keys of lines whose fees are in the ledger.
     pub fees_posted: BTreeSet<String>,
     /// The provider's lines.
@@ -244,6 +273,10 @@ pub enum Kind {
     DisputeUnknown,
     /// A dispute is recorded here and the provider withdrew nothing for it.
     DisputeMissingThere,
+    /// A payout left the provider, or came back, that is not in the ledger.
+    PayoutNotPosted,
+    /// A payout, or its failure, is in the ledger and the provider does not list it.
+    PayoutMissingThere,
 }
 
 impl Kind {
@@ -261,6 +294,8 @@ impl Kind {
         Self::FeeLine,
         Self::DisputeUnknown,
         Self::DisputeMissingThere,
+        Self::PayoutNotPosted,
+        Self::PayoutMissingThere,
     ];
 
     /// Reads the text form.
@@ -285,6 +320,8 @@ impl Kind {
             Self::FeeLine => "fee_line",
             Self::DisputeUnknown => "dispute_unknown",
             Self::DisputeMissingThere => "dispute_missing_there",
+            Self::PayoutNotPosted => "payout_not_posted",
+            Self::PayoutMissingThere => "payout_missing_there",
         }
     }
 }
@@ -377,6 +414,8 @@ pub enum Ours {
     Dispute(OurDispute),
     /// An order.
     Order(OurOrder),
+    /// A payout.
+    Payout(OurPayout),
 }
 
 impl Ours {
@@ -387,7 +426,7 @@ impl Ours {
             Self::Attempt(attempt) => Some(attempt.attempt),
             Self::Refund(refund) => Some(refund.attempt),
             Self::Dispute(dispute) => Some(dispute.attempt),
-            Self::Order(_) => None,
+            Self::Order(_) | Self::Payout(_) => None,
         }
     }
 
@@ -397,7 +436,7 @@ impl Ours {
         match self {
             Self::Attempt(attempt) => Some(attempt.order),
             Self::Order(order) => Some(order.order),
-            Self::Refund(_) | Self::Dispute(_) => None,
+            Self::Refund(_) | Self::Dispute(_) | Self::Payout(_) => None,
         }
     }
 }

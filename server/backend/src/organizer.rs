@@ -14,6 +14,7 @@ mod making;
 mod members;
 mod money;
 mod names;
+mod payouts;
 mod pictures;
 mod pricing;
 mod publishing;

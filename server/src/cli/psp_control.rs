@@ -86,6 +86,13 @@ enum PspControlCommand {
         /// How it ends, as the merchant sees it
         outcome: DisputeOutcome,
     },
+    /// Pay out what the day came to until now
+    Payout,
+    /// Let a payout come back from the bank
+    FailPayout {
+        /// Its id (po_…)
+        payout: String,
+    },
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -155,6 +162,8 @@ impl From<PspControlCommand> for Call {
                 };
                 Self::post(&format!("disputes/{dispute}/close"), json!({ "outcome": outcome }))
             }
+            PspControlCommand::Payout => Self::post("payouts", Value::Null),
+            PspControlCommand::FailPayout { payout } => Self::post(&format!("payouts/{payout}/fail"), Value::Null),
         }
     }
 }

@@ -36,7 +36,7 @@ impl About {
     }
 }
 
-/// `postings.csv` and `match.csv`.
+/// `report.csv`, `postings.csv` and `match.csv`.
 async fn money_table(
     Extract(state): Extract<State>,
     Extension(caller): Extension<Caller>,

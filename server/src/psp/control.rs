@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use super::disputes::{self, Decision, Dispute, NewDispute};
 use super::input::{bytes, parse};
 use super::payment::Payment;
+use super::payouts::{self, Payout};
 use super::refunds::{self, NewRefund, Origin, Refund};
 use super::refusal::Refusal;
 use super::steps::Step;
@@ -35,6 +36,8 @@ pub(super) fn routes() -> Router<Arc<Inner>> {
         .route("/control/refunds/{id}/settle", post(settle_refund))
         .route("/control/disputes", post(open_dispute))
         .route("/control/disputes/{id}/close", post(close_dispute))
+        .route("/control/payouts", post(pay_out))
+        .route("/control/payouts/{id}/fail", post(fail_payout))
 }
 
 async fn show(State(psp): State<Arc<Inner>>) -> Json<Switches> {
@@ -150,4 +153,16 @@ async fn close_dispute(
     let Close { outcome } = parse(body)?;
     let closed = psp.store.write(move |tables| disputes::close(tables, &id, outcome, now_ms()));
     closed.await?.map(Json)
+}
+
+/// Pays out what this day came to until now, by currency.
+async fn pay_out(State(psp): State<Arc<Inner>>) -> Result<Json<Value>, Refusal> {
+    let payouts = psp.store.write(|tables| payouts::now(tables, now_ms())).await?;
+    Ok(Json(json!({"data": payouts})))
+}
+
+/// Lets a payout come back from the bank.
+async fn fail_payout(State(psp): State<Arc<Inner>>, Path(id): Path<String>) -> Result<Json<Payout>, Refusal> {
+    let failed = psp.store.write(move |tables| payouts::fail(tables, &id, now_ms()));
+    failed.await?.map(Json)
 }

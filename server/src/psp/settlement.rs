@@ -1,10 +1,11 @@
 //! The settlement: one line for each movement of money, by day, with totals.
 //!
 //! A line is written in the commit that moves the money. A day that is over and was read once takes no
-//! more lines, whatever the clock does: later movements are booked after its end.
+//! more lines, whatever the clock does: later movements are booked after its end. Its last lines are the payouts of what
+//! it came to ([`super::payouts`]).
 //!
 //! `GET /v1/settlements/<day>.csv` has the columns of [`COLUMNS`]. Days are UTC. `id` names the object
-//! that moved the money (a payment, refund or dispute); it is unique together with `kind`. Amounts are
+//! that moved the money (a payment, refund, dispute or payout); it is unique together with `kind`. Amounts are
 //! minor units, seen from the merchant: positive came in, negative went out; `net = gross - fee`.
 //! `GET /v1/settlements/<day>.json` has the totals by currency, and whether the day is closed.
 
@@ -20,13 +21,14 @@ use redb::{ReadTransaction, ReadableTable, ReadableTableMetadata};
 use serde::{Deserialize, Serialize};
 
 use super::payment::Payment;
+use super::payouts;
 use super::refusal::Refusal;
 use super::store::{self, StoreError, Tables, decode, encode};
 use super::{Inner, now_ms};
 
 /// The first line of every file.
 const COLUMNS: &str = "id,kind,payment,reference,currency,gross_minor,fee_minor,net_minor,at_ms\n";
-const DAY_MS: i64 = 24 * 3_600_000;
+pub(super) const DAY_MS: i64 = 24 * 3_600_000;
 /// The row of the settings that says until when days are closed, in milliseconds since 1970.
 const CLOSED_ROW: &str = "settlement_closed_until_ms";
 
@@ -43,6 +45,10 @@ pub(super) enum Kind {
     DisputeReversal,
     /// What the provider takes for something that is no charge.
     Fee,
+    /// Money went to the merchant's bank.
+    Payout,
+    /// It came back.
+    PayoutFailure,
 }
 
 impl Kind {
@@ -54,6 +60,8 @@ impl Kind {
             Self::Dispute => "dispute",
             Self::DisputeReversal => "dispute_reversal",
             Self::Fee => "fee",
+            Self::Payout => "payout",
+            Self::PayoutFailure => "payout_failure",
         }
     }
 }
@@ -86,11 +94,29 @@ impl Movement {
         }
     }
 
+    /// A movement of the balance as a whole: of no payment.
+    pub(super) fn of_balance(kind: Kind, id: &str, currency: &str, gross_minor: i64) -> Self {
+        Self {
+            id: id.to_owned(),
+            kind,
+            payment: String::new(),
+            reference: String::new(),
+            currency: currency.to_owned(),
+            gross_minor,
+            fee_minor: 0,
+            at_ms: 0,
+        }
+    }
+
+    pub(super) fn currency(&self) -> &str {
+        &self.currency
+    }
+
     pub(super) fn with_fee(self, fee_minor: i64) -> Self {
         Self { fee_minor, ..self }
     }
 
-    fn net_minor(&self) -> i64 {
+    pub(super) fn net_minor(&self) -> i64 {
         self.gross_minor - self.fee_minor
     }
 
@@ -118,10 +144,12 @@ fn closed_until_ms(tables: &Tables<'_>) -> Result<i64, StoreError> {
     Ok(until_ms.unwrap_or(0))
 }
 
-/// Closes everything before `end_ms` if that is over; answers whether it is.
+/// Closes everything before `end_ms`, which is the end of a day, if that is over; answers whether it is. What the days
+/// came to is paid out.
 fn close(tables: &mut Tables<'_>, end_ms: i64, now_ms: i64) -> Result<bool, StoreError> {
     let closed_ms = closed_until_ms(tables)?;
     if closed_ms < end_ms && end_ms <= now_ms {
+        payouts::of_days(tables, closed_ms, end_ms)?;
         tables.settings.insert(CLOSED_ROW, encode(&end_ms)?.as_slice())?;
     }
     Ok(end_ms <= closed_ms.max(now_ms))
@@ -249,8 +277,41 @@ mod tests {
         moved.await.unwrap();
         let days = store.read(|txn| Ok((between(txn, 0, DAY_MS)?, between(txn, DAY_MS, 2 * DAY_MS)?)));
         let (first, second) = days.await.unwrap();
-        assert_eq!((first.len(), second.len()), (1, 1));
+        assert_eq!((first.len(), second.len()), (2, 1), "with its payout");
         assert_eq!((second[0].kind, second[0].at_ms), (Kind::Refund, DAY_MS));
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn what_each_day_came_to_goes_out_once_as_its_last_line() {
+        let folder = Folder::new();
+        std::fs::create_dir_all(&folder.0).unwrap();
+        let store = Store::open(&folder.0).unwrap();
+        let moved = store.write(|tables| {
+            book(tables, movement(Kind::Charge, "EUR", 1_000, 35), 5)?;
+            book(tables, movement(Kind::Refund, "EUR", -100, 0), 6)?;
+            book(tables, movement(Kind::Charge, "JPY", 500, 0), 7)?;
+            let early = payouts::now(tables, 8)?.len();
+            book(tables, movement(Kind::Charge, "EUR", 50, 0), 9)?;
+            // A day later more goes back than comes in, and nothing moves in another currency.
+            book(tables, movement(Kind::Refund, "EUR", -70, 0), DAY_MS + 1)?;
+            close(tables, 2 * DAY_MS, 2 * DAY_MS)?;
+            close(tables, 2 * DAY_MS, 3 * DAY_MS)?;
+            Ok(early)
+        });
+        assert_eq!(moved.await.unwrap(), 2, "one for each currency");
+        let days = store.read(|txn| Ok((between(txn, 0, DAY_MS)?, between(txn, DAY_MS, 2 * DAY_MS)?)));
+        let (first, second) = days.await.unwrap();
+        let out = |day: &[Movement]| -> Vec<(String, i64, i64)> {
+            let payouts = day.iter().filter(|one| one.kind == Kind::Payout);
+            payouts.map(|one| (one.currency.clone(), one.gross_minor, one.at_ms)).collect()
+        };
+        let euros = |minor, at_ms| ("EUR".to_owned(), minor, at_ms);
+        assert_eq!(out(&first), [euros(-865, 8), ("JPY".to_owned(), -500, 8), euros(-50, DAY_MS - 1)]);
+        assert_eq!(out(&second), [euros(70, 2 * DAY_MS - 1)], "what it lacked is collected");
+        for day in [first, second] {
+            assert!(totals(&day).iter().all(|total| total.net_minor == 0));
+        }
         store.close().await;
     }
 

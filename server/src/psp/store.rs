@@ -29,6 +29,7 @@ pub(super) const REFUNDS_BY_PAYMENT: TableDefinition<'_, (&str, &str), ()> = Tab
 pub(super) const DISPUTES: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("disputes");
 pub(super) const DISPUTES_BY_PAYMENT: TableDefinition<'_, (&str, &str), ()> =
     TableDefinition::new("disputes_by_payment");
+pub(super) const PAYOUTS: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("payouts");
 /// Sequence number → event, exactly the bytes that are delivered.
 pub(super) const EVENTS: TableDefinition<'_, u64, &[u8]> = TableDefinition::new("events");
 /// Sequence number of each event that was not delivered yet → [`super::webhook::Delivery`].
@@ -80,6 +81,7 @@ pub(super) struct Tables<'txn> {
     pub(super) refunds_by_payment: Table<'txn, (&'static str, &'static str), ()>,
     pub(super) disputes: Table<'txn, &'static str, &'static [u8]>,
     pub(super) disputes_by_payment: Table<'txn, (&'static str, &'static str), ()>,
+    pub(super) payouts: Table<'txn, &'static str, &'static [u8]>,
     pub(super) events: Table<'txn, u64, &'static [u8]>,
     pub(super) deliveries: Table<'txn, u64, u8>,
     pub(super) deadlines: Table<'txn, (i64, &'static str), ()>,
@@ -100,6 +102,7 @@ impl<'txn> Tables<'txn> {
             refunds_by_payment: txn.open_table(REFUNDS_BY_PAYMENT)?,
             disputes: txn.open_table(DISPUTES)?,
             disputes_by_payment: txn.open_table(DISPUTES_BY_PAYMENT)?,
+            payouts: txn.open_table(PAYOUTS)?,
             events: txn.open_table(EVENTS)?,
             deliveries: txn.open_table(DELIVERIES)?,
             deadlines: txn.open_table(DEADLINES)?,

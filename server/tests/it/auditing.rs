@@ -71,6 +71,12 @@ const WRONGS: &[Wrong] = &[
         mended: "update attempts set status = 'captured'",
     },
     Wrong {
+        titles: &["a payout to an organizer is posted"],
+        made: "insert into organizer_payouts (id, organization_id, reference, amount_minor, currency, day_ms, recorded_ms)
+            select gen_random_uuid(), id, 'test', 5, 'EUR', 0, 1 from organizations",
+        mended: "delete from organizer_payouts where reference = 'test'",
+    },
+    Wrong {
         titles: &["the lines of an order sum"],
         made: "update orders set total_minor = total_minor + 1",
         mended: "update orders set total_minor = total_minor - 1",

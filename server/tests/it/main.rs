@@ -45,6 +45,7 @@ mod live;
 mod lottery;
 mod nginx;
 mod payments;
+mod payouts;
 mod people;
 mod permutations;
 mod plans;

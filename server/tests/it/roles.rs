@@ -9,10 +9,11 @@ use backend::WebhookEvent;
 use domain::account::Role;
 use domain::allocation::AllocationKind;
 use domain::organizer::Action;
+use domain::organizer::payouts::PayoutForm;
 use domain::organizer::sales::EventFields;
 use domain::refund::RefundStatus;
 use domain::venue::{generate, pretix};
-use domain::{Code, ImportId, OrderId, RefundId, SeatNo};
+use domain::{Code, ImportId, Money, OrderId, PayoutId, RefundId, SeatNo};
 use lines::{BY_LINK, LINES, Line, Others, PAGES, ROUTES};
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -41,6 +42,8 @@ struct Things {
     refund: String,
     /// The number of a dispute about it that was set aside.
     aside: String,
+    /// A payout of a part of its money.
+    payout: String,
 }
 
 impl Things {
@@ -94,6 +97,7 @@ impl Things {
             bought: bought.to_string(),
             refund: refund.to_string(),
             aside: set_aside(arena, bought).await.to_string(),
+            payout: paid_out(arena, owner).await.to_string(),
             difference: difference.to_string(),
             endpoint: endpoint.to_string(),
             allocation: allocation.to_string(),
@@ -124,6 +128,7 @@ impl Things {
             ("{bought}", &self.bought),
             ("{refund}", &self.refund),
             ("{aside}", &self.aside),
+            ("{payout}", &self.payout),
         ];
         names.into_iter().fold(text.to_owned(), |text, (name, id)| text.replace(name, id))
     }
@@ -143,6 +148,18 @@ async fn waiting_refund(arena: &Arena, owner: &Fan) -> (OrderId, RefundId) {
     let asked = arena.backend.staff_refund(&owner.session, held.order, &[SeatNo(2)], "a kindness").await.unwrap();
     assert_eq!(asked.status, RefundStatus::Requested);
     (held.order, asked.id)
+}
+
+/// A payout of the least of what is owed.
+async fn paid_out(arena: &Arena, owner: &Fan) -> PayoutId {
+    let owed = arena.backend.payout_desk(&owner.session, None).await.unwrap().owed[0];
+    let form = PayoutForm {
+        amount: Money::new(1, owed.currency).decimal(),
+        currency: owed.currency.code().to_owned(),
+        day: "2026-01-31".to_owned(),
+        reference: "RF18 0001".to_owned(),
+    };
+    arena.backend.record_payout(&owner.session, &form).await.unwrap()
 }
 
 /// What the provider's two words about a dispute of an order would leave behind.

@@ -129,8 +129,26 @@ pub enum Event {
         /// How much.
         amount: Money,
     },
+    /// A payout of the provider did not reach the bank: it is at the provider again.
+    ProviderPayoutFailed {
+        /// Name of the provider.
+        provider: String,
+        /// Id of the payout there.
+        payout: String,
+        /// How much; below zero where it was to be collected.
+        amount: Money,
+    },
     /// An organizer was paid out from the bank.
     OrganizerPayout {
+        /// Id of the payout.
+        payout: String,
+        /// The organizer.
+        organization: OrganizationId,
+        /// How much.
+        amount: Money,
+    },
+    /// A payout to an organizer did not happen after all, or came back.
+    OrganizerPayoutReversed {
         /// Id of the payout.
         payout: String,
         /// The organizer.
@@ -165,7 +183,8 @@ impl Event {
     /// money goes one way.
     pub fn posting(&self) -> Result<Posting, LedgerError> {
         let (source, subject, currency, moves) = self.parts();
-        let both_ways = matches!(self, Self::ProviderFee { .. } | Self::ProviderPayout { .. });
+        let both_ways =
+            matches!(self, Self::ProviderFee { .. } | Self::ProviderPayout { .. } | Self::ProviderPayoutFailed { .. });
         if !both_ways && moves.iter().any(|one| one.minor < 0) {
             return Err(LedgerError::Negative(source));
         }
@@ -224,9 +243,18 @@ impl Event {
                 let moves = moves(A::Bank, Debit, [(A::ProviderClearing, amount.minor)]);
                 (format!("provider-payout:{provider}:{payout}"), Subject::Provider, amount.currency, moves)
             }
+            Self::ProviderPayoutFailed { provider, payout, amount } => {
+                let moves = moves(A::ProviderClearing, Debit, [(A::Bank, amount.minor)]);
+                (format!("provider-payout-failed:{provider}:{payout}"), Subject::Provider, amount.currency, moves)
+            }
             Self::OrganizerPayout { payout, organization, amount } => {
                 let moves = moves(A::OrganizerPayable, Debit, [(A::Bank, amount.minor)]);
                 (format!("organizer-payout:{payout}"), Subject::Organization(*organization), amount.currency, moves)
+            }
+            Self::OrganizerPayoutReversed { payout, organization, amount } => {
+                let moves = moves(A::Bank, Debit, [(A::OrganizerPayable, amount.minor)]);
+                let source = format!("organizer-payout-reversed:{payout}");
+                (source, Subject::Organization(*organization), amount.currency, moves)
             }
         }
     }

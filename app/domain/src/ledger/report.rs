@@ -41,8 +41,10 @@ pub struct Figures {
     pub fees_minor: i64,
     /// Tax.
     pub tax_minor: i64,
-    /// What is owed to the organizer.
+    /// What is still owed to the organizer, after what was paid out.
     pub owed_minor: i64,
+    /// What was paid out to the organizer, less what was reversed. A payout is of no performance.
+    pub paid_out_minor: i64,
     /// What is on its way back to fans.
     pub waiting_minor: i64,
     /// Money that came without a right to seats, and is to go back.
@@ -53,6 +55,11 @@ impl Figures {
     fn add(&mut self, sum: &Sum) {
         let debit_minor = sum.debit_minor.saturating_sub(sum.credit_minor);
         let credit_minor = debit_minor.saturating_neg();
+        if sum.account == Account::OrganizerPayable
+            && matches!(sum.source.as_str(), "organizer-payout" | "organizer-payout-reversed")
+        {
+            self.paid_out_minor = self.paid_out_minor.saturating_add(debit_minor);
+        }
         let (figure, minor) = match (sum.account, sum.source.as_str()) {
             (Account::ProviderClearing, "capture") => (&mut self.captured_minor, debit_minor),
             (Account::ProviderClearing, "refund" | "refund-returned") => (&mut self.refunded_minor, credit_minor),
@@ -63,7 +70,7 @@ impl Figures {
             (Account::OrganizerPayable, _) => (&mut self.owed_minor, credit_minor),
             (Account::RefundsPayable, _) => (&mut self.waiting_minor, credit_minor),
             (Account::OrderReceivable, _) => (&mut self.late_minor, credit_minor),
-            // The other side of what is counted above, or of a payout.
+            // The other side of what is counted above.
             (Account::ProviderClearing | Account::Bank | Account::Disputes, _) => return,
         };
         *figure = figure.saturating_add(minor);
@@ -150,7 +157,7 @@ pub fn report(sums: &[Sum]) -> Vec<CurrencyReport> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{AttemptId, DisputeId, OrderId, RefundId};
+    use crate::ids::{AttemptId, DisputeId, OrderId, OrganizationId, RefundId};
     use crate::ledger::{Event, Origin, Shares};
     use crate::money::Money;
     use proptest::prelude::*;
@@ -228,6 +235,28 @@ mod tests {
         ];
         let sums: Vec<Sum> = events.iter().flat_map(|event| sums(event, None)).collect();
         assert_eq!(report(&sums)[0].figures, Figures::default());
+    }
+
+    #[test]
+    fn payouts_lower_what_is_owed_and_a_reversal_raises_it_again() {
+        let organization = OrganizationId(Uuid::from_u128(2));
+        let out = |payout: &str, minor| {
+            let (payout, amount) = (payout.to_owned(), Money::new(minor, eur()));
+            Event::OrganizerPayout { payout, organization, amount }
+        };
+        let (payout, amount) = ("2".to_owned(), Money::new(300, eur()));
+        let mut all = sums(&captured(1, Shares::all_to_organizer(5_000)), evening(1));
+        for event in [out("1", 2_000), out("2", 300), Event::OrganizerPayoutReversed { payout, organization, amount }] {
+            all.extend(sums(&event, None));
+        }
+        let reports = report(&all);
+        let figures = reports[0].figures;
+        assert_eq!((figures.captured_minor, figures.paid_out_minor, figures.owed_minor), (5_000, 2_000, 3_000));
+        let parts: Vec<_> = reports[0].performances.iter().map(|part| (part.performance, part.figures)).collect();
+        assert_eq!((parts[0].0, parts[0].1.paid_out_minor, parts[0].1.owed_minor), (None, 2_000, -2_000));
+        assert_eq!((parts[1].0, parts[1].1.paid_out_minor, parts[1].1.owed_minor), (evening(1), 0, 5_000));
+        let (debit, credit) = reports[0].sides_minor();
+        assert_eq!(debit, credit);
     }
 
     proptest! {

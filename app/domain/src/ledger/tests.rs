@@ -119,6 +119,38 @@ fn money_leaves_through_the_bank_and_fees_may_come_back() {
 }
 
 #[test]
+fn payouts_that_fail_or_are_reversed_leave_nothing_and_each_is_posted_once() {
+    let eur = currency("EUR");
+    let (provider, payout) = ("sandbox".to_owned(), "po_1".to_owned());
+    let organization = OrganizationId(Uuid::from_u128(2));
+    let mut books = Books::default();
+    // A provider collects where more went back than came in.
+    for minor in [5_388, -700] {
+        let (provider, payout) = (provider.clone(), format!("{payout}{minor}"));
+        let amount = Money::new(minor, eur);
+        let paid = Event::ProviderPayout { provider: provider.clone(), payout: payout.clone(), amount };
+        assert!(books.post(&paid.posting().unwrap()) && !books.post(&paid.posting().unwrap()));
+        assert_eq!(books.balance(Account::Bank, eur), i128::from(minor));
+        let failed = Event::ProviderPayoutFailed { provider, payout, amount };
+        assert!(books.post(&failed.posting().unwrap()) && !books.post(&failed.posting().unwrap()));
+        assert_eq!(books.balance(Account::Bank, eur), 0);
+        assert_eq!(books.balance(Account::ProviderClearing, eur), 0);
+    }
+    let amount = Money::new(4_672, eur);
+    let out = Event::OrganizerPayout { payout: payout.clone(), organization, amount };
+    assert!(books.post(&out.posting().unwrap()));
+    assert_eq!(books.balance(Account::OrganizerPayable, eur), 4_672);
+    let back = Event::OrganizerPayoutReversed { payout, organization, amount };
+    assert_eq!(entries(&back), [("bank", 4_672), ("organizer_payable", -4_672)]);
+    assert_eq!(back.posting().unwrap().subject(), Subject::Organization(organization));
+    assert!(books.post(&back.posting().unwrap()) && !books.post(&back.posting().unwrap()));
+    assert_eq!(books.balance(Account::OrganizerPayable, eur), 0);
+    assert_eq!(books.trial_balance().into_iter().collect::<Vec<_>>(), [(eur, 0)]);
+    let less = Event::OrganizerPayoutReversed { payout: "x".into(), organization, amount: Money::new(-1, eur) };
+    assert_eq!(less.posting(), Err(LedgerError::Negative("organizer-payout-reversed:x".to_owned())));
+}
+
+#[test]
 fn nothing_less_than_nothing_and_too_much_are_refused() {
     let succeeded = |minor| Event::RefundSucceeded {
         refund: RefundId(Uuid::from_u128(3)),

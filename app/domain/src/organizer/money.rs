@@ -65,6 +65,8 @@ impl Period {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MoneyTable {
+    /// The figures by currency and performance.
+    Report,
     /// Every entry of the books.
     Postings,
     /// Every line of providers, and what does not match.
@@ -76,6 +78,7 @@ impl MoneyTable {
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::Report => "report",
             Self::Postings => "postings",
             Self::Match => "match",
         }
@@ -84,7 +87,7 @@ impl MoneyTable {
     /// Reads the text form.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Postings, Self::Match].into_iter().find(|table| table.as_str() == text)
+        [Self::Report, Self::Postings, Self::Match].into_iter().find(|table| table.as_str() == text)
     }
 }
 
@@ -294,7 +297,7 @@ mod tests {
         assert_eq!(What::parse("fee_line"), Some(What::Match(Kind::FeeLine)));
         assert_eq!(What::parse("stuck_refund"), Some(What::Stuck(StuckKind::Refund)));
         assert_eq!(What::parse("stuck_fee_line"), None);
-        for table in [MoneyTable::Postings, MoneyTable::Match] {
+        for table in [MoneyTable::Report, MoneyTable::Postings, MoneyTable::Match] {
             assert_eq!(MoneyTable::parse(table.as_str()), Some(table));
         }
     }

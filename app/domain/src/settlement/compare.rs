@@ -1,8 +1,10 @@
 //! The match itself: lines against records, records against lines, tickets against both.
 
+mod payouts;
+
 use super::{
-    Day, Difference, ISSUE_GRACE_MS, Kind, Movement, OurAttempt, OurDispute, OurRefund, Ours, Owner, ProviderLine,
-    Repair,
+    Day, Difference, ISSUE_GRACE_MS, Kind, Movement, OurAttempt, OurDispute, OurPayout, OurRefund, Ours, Owner,
+    ProviderLine, Repair,
 };
 use crate::dispute::DisputeStatus;
 use crate::ids::{AttemptId, OrderId, RefundId};
@@ -20,6 +22,7 @@ pub fn compare(day: &Day) -> Vec<Difference> {
     found.captures();
     found.refunds();
     found.disputes();
+    found.payouts();
     found.tickets();
     let mut differences = found.differences;
     differences.sort_by(|a, b| (a.kind, &a.key).cmp(&(b.kind, &b.key)));
@@ -37,6 +40,7 @@ struct Match<'a> {
     /// Refunds of which we don't know whether the provider has them, by id.
     unanswered: BTreeMap<RefundId, &'a OurRefund>,
     disputes: BTreeMap<&'a str, &'a OurDispute>,
+    payouts: BTreeMap<&'a str, &'a OurPayout>,
     /// Attempts that a charge stands behind.
     charged: BTreeSet<AttemptId>,
     differences: Vec<Difference>,
@@ -63,6 +67,7 @@ impl<'a> Match<'a> {
             refunds: day.refunds.iter().filter_map(known).collect(),
             unanswered: day.refunds.iter().filter(unanswered).map(|refund| (refund.refund, refund)).collect(),
             disputes: day.disputes.iter().map(|dispute| (dispute.provider_ref.as_str(), dispute)).collect(),
+            payouts: day.payouts.iter().map(|payout| (payout.payout.as_str(), payout)).collect(),
             charged: BTreeSet::new(),
             differences: Vec::new(),
         }
@@ -125,6 +130,8 @@ impl<'a> Match<'a> {
                 Movement::RefundFailure => self.refund_failure(line),
                 Movement::Dispute => self.dispute(line),
                 Movement::DisputeReversal => self.dispute_reversal(line),
+                Movement::Payout => self.payout(line),
+                Movement::PayoutFailure => self.payout_failure(line),
                 Movement::Fee => {}
             }
         }

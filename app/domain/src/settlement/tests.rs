@@ -18,7 +18,7 @@ fn attempt_id(number: u32) -> AttemptId {
 }
 
 fn line(movement: Movement, id: String, number: u32, recorded_minor: i64) -> ProviderLine {
-    let away = matches!(movement, Movement::Refund | Movement::Dispute);
+    let away = matches!(movement, Movement::Refund | Movement::Dispute | Movement::Payout);
     let gross_minor = if away { -recorded_minor } else { recorded_minor };
     ProviderLine {
         movement,
@@ -82,6 +82,16 @@ fn dispute(day: &mut Day, number: u32, status: DisputeStatus) {
     });
 }
 
+fn payout(day: &mut Day, id: &str, failed: Option<Millis>) {
+    day.payouts.push(OurPayout { payout: id.to_owned(), amount: eur(4_000), at: NOON, failed });
+}
+
+/// A line of a payout, or of its way back: it names no payment.
+fn payout_line(movement: Movement, id: &str) -> ProviderLine {
+    let none = String::new;
+    ProviderLine { payment: none(), reference: none(), ..line(movement, id.to_owned(), 0, 4_000) }
+}
+
 fn refund_line(number: u32) -> ProviderLine {
     line(Movement::Refund, format!("re_{number}"), number, 700)
 }
@@ -99,12 +109,14 @@ fn empty() -> Day {
         refunds: Vec::new(),
         disputes: Vec::new(),
         orders: Vec::new(),
+        payouts: Vec::new(),
         fees_posted: BTreeSet::new(),
         lines: Vec::new(),
     }
 }
 
-/// Six orders: a plain one, refunded, refund failed, disputed, dispute won, and one with a posted fee.
+/// Six orders: a plain one, refunded, refund failed, disputed, dispute won, and one with a posted fee. Two payouts, of
+/// which one came back.
 fn matching() -> Day {
     let mut day = empty();
     for number in 0..6 {
@@ -123,6 +135,11 @@ fn matching() -> Day {
     day.lines[5].fee_minor = 30;
     day.lines[5].net_minor -= 30;
     day.fees_posted.insert("charge:pay_5".into());
+    payout(&mut day, "po_1", None);
+    day.lines.push(payout_line(Movement::Payout, "po_1"));
+    payout(&mut day, "po_2", Some(NOON));
+    day.lines.push(payout_line(Movement::Payout, "po_2"));
+    day.lines.push(payout_line(Movement::PayoutFailure, "po_2"));
     day
 }
 
@@ -219,6 +236,46 @@ fn disputes_that_only_one_side_knows() {
     assert_eq!(behind, [(Kind::DisputeUnknown, Owner::Worker, Repair::QueryAgain)]);
     let missing = after(|day| day.lines.retain(|line| line.id != "dp_3"));
     assert_eq!(missing, [(Kind::DisputeMissingThere, Owner::Worker, Repair::QueryAgain)]);
+}
+
+#[test]
+fn payouts_are_posted_once_and_those_that_fail_are_posted_back() {
+    let (post, finance) = ((Owner::Worker, Repair::Post), (Owner::Finance, Repair::AskStaff));
+    let new = after(|day| day.lines.push(payout_line(Movement::Payout, "po_3")));
+    assert_eq!(new, [(Kind::PayoutNotPosted, post.0, post.1)]);
+    let back = after(|day| day.lines.push(payout_line(Movement::PayoutFailure, "po_1")));
+    assert_eq!(back, [(Kind::PayoutNotPosted, post.0, post.1)]);
+    let both = after(|day| {
+        let lines = [Movement::Payout, Movement::PayoutFailure].map(|movement| payout_line(movement, "po_3"));
+        day.lines.extend(lines);
+    });
+    assert_eq!(both, [(Kind::PayoutNotPosted, post.0, post.1); 2]);
+    let never_left = after(|day| day.lines.push(payout_line(Movement::PayoutFailure, "po_3")));
+    assert_eq!(never_left, [(Kind::PayoutNotPosted, finance.0, finance.1)]);
+    let nothing = after(|day| {
+        let line = payout_line(Movement::Payout, "po_3");
+        day.lines.push(ProviderLine { gross_minor: 0, net_minor: 0, ..line });
+    });
+    assert!(nothing.is_empty(), "{nothing:?}");
+}
+
+#[test]
+fn payouts_that_the_two_sides_tell_differently() {
+    let other = after(|day| day.payouts[0].amount = eur(4_001));
+    assert_eq!(other, [(Kind::AmountDiffers, Owner::Finance, Repair::Quarantine)]);
+    let other_twice = after(|day| day.payouts[1].amount = eur(4_001));
+    assert_eq!(other_twice, [(Kind::AmountDiffers, Owner::Finance, Repair::Quarantine); 2], "the way there and back");
+    let currency = after(|day| day.payouts[0].amount.currency = "USD".parse().unwrap());
+    assert_eq!(currency, [(Kind::CurrencyDiffers, Owner::Finance, Repair::Quarantine)]);
+    let missing = after(|day| day.lines.retain(|line| line.id != "po_1"));
+    assert_eq!(missing, [(Kind::PayoutMissingThere, Owner::Finance, Repair::AskStaff)]);
+    let stayed_away = after(|day| day.lines.retain(|line| line.movement != Movement::PayoutFailure));
+    assert_eq!(stayed_away, [(Kind::PayoutMissingThere, Owner::Finance, Repair::AskStaff)]);
+    let of_yesterday = after(|day| {
+        day.lines.retain(|line| line.id != "po_1");
+        day.payouts[0].at = FROM.plus(-5);
+    });
+    assert!(of_yesterday.is_empty(), "{of_yesterday:?}");
 }
 
 #[test]
@@ -350,6 +407,7 @@ proptest! {
             refunds: shuffled(&day.refunds, &keys),
             disputes: shuffled(&day.disputes, &keys),
             orders: shuffled(&day.orders, &keys),
+            payouts: shuffled(&day.payouts, &keys),
             lines: shuffled(&day.lines, &keys),
             ..day.clone()
         };

@@ -77,6 +77,7 @@ impl Tab {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sub {
     Report,
+    Payouts,
     Refunds,
     Disputes,
     Reconciliation,
@@ -89,6 +90,7 @@ impl Sub {
     fn href(self) -> &'static str {
         match self {
             Self::Report => "/organizer/money",
+            Self::Payouts => "/organizer/money/payouts",
             Self::Refunds => "/organizer/money/refunds",
             Self::Disputes => "/organizer/money/disputes",
             Self::Reconciliation => "/organizer/money/reconciliation",
@@ -101,6 +103,7 @@ impl Sub {
     fn name(self, lang: Locale) -> &'static str {
         match self {
             Self::Report => td_string!(lang, money.report),
+            Self::Payouts => td_string!(lang, payouts.title),
             Self::Refunds => td_string!(lang, refunds.title),
             Self::Disputes => td_string!(lang, disputes.title),
             Self::Reconciliation => td_string!(lang, reconciliation.title),
@@ -112,7 +115,7 @@ impl Sub {
 
     fn needs(self) -> Action {
         match self {
-            Self::Report | Self::Refunds | Self::Disputes | Self::Reconciliation => Action::ReadMoney,
+            Self::Report | Self::Payouts | Self::Refunds | Self::Disputes | Self::Reconciliation => Action::ReadMoney,
             Self::General => Action::EditSettings,
             Self::Fees | Self::Details => Action::EditTerms,
         }
@@ -121,8 +124,8 @@ impl Sub {
     /// The pages beside it.
     fn all(self) -> &'static [Self] {
         match self {
-            Self::Report | Self::Refunds | Self::Disputes | Self::Reconciliation => {
-                &[Self::Report, Self::Refunds, Self::Disputes, Self::Reconciliation]
+            Self::Report | Self::Payouts | Self::Refunds | Self::Disputes | Self::Reconciliation => {
+                &[Self::Report, Self::Payouts, Self::Refunds, Self::Disputes, Self::Reconciliation]
             }
             Self::General | Self::Fees | Self::Details => &[Self::General, Self::Fees, Self::Details],
         }

@@ -82,6 +82,7 @@ pub fn MoneyPage() -> impl IntoView {
 fn Shown(report: MoneyReport) -> impl IntoView {
     let lang = lang();
     let tables = [
+        (table_address(MoneyTable::Report, &report), td_string!(lang, money.table_report)),
         (table_address(MoneyTable::Postings, &report), td_string!(lang, money.table_postings)),
         (table_address(MoneyTable::Match, &report), td_string!(lang, money.table_match)),
     ];
@@ -92,11 +93,13 @@ fn Shown(report: MoneyReport) -> impl IntoView {
     let since = report.since.clone();
     let made = report.made.clone();
     let choices = report.choices.clone();
+    // Of a part of the time or of the sales, the sum is no balance.
+    let whole = report.period == Period::All && report.performance.is_none();
     let currencies = report
         .currencies
         .clone()
         .into_iter()
-        .map(|report| view! { <OneCurrency report choices=choices.clone()/> })
+        .map(|report| view! { <OneCurrency report whole choices=choices.clone()/> })
         .collect_view();
     view! {
         <Narrow report/>

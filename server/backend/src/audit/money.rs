@@ -121,6 +121,17 @@ pub(super) const CHECKS: &[SqlCheck] = &[
     ),
     of_system(
         "I3",
+        "a payout to an organizer is posted with its amount, and posted back when it was reversed",
+        "select p.id::text from organizer_payouts p
+         left join ledger_entries made
+            on made.source = 'organizer-payout:' || p.id and made.account = 'organizer_payable'
+         left join ledger_entries back
+            on back.source = 'organizer-payout-reversed:' || p.id and back.account = 'organizer_payable'
+         where made.id is null or made.amount_minor <> p.amount_minor or made.currency <> p.currency
+            or coalesce(back.amount_minor, 0) <> case when p.reversed_ms is null then 0 else -p.amount_minor end",
+    ),
+    of_system(
+        "I3",
         "the lines of an order sum to its total",
         "select o.id::text from orders o
          left join (select order_id, sum(gross_minor) as minor from order_lines group by order_id) l

@@ -5,7 +5,7 @@ use crate::catalog::zoned;
 use crate::error::{Error, Result, refuse};
 use crate::postgres::{money as rows, search};
 use domain::account::Session;
-use domain::ledger::report::report;
+use domain::ledger::report::{PerformanceFigures, report};
 use domain::organizer::Action;
 use domain::organizer::money::{MoneyReport, MoneyTable, Period, safe_cell};
 use domain::organizer::search::PerformanceChoice;
@@ -52,7 +52,7 @@ impl Backend {
         })
     }
 
-    /// A table as CSV (RFC 4180): entries of the books, or the lines of providers with what does not match.
+    /// A table as CSV (RFC 4180): the figures of the report, entries of the books, or the lines of providers with what does not match.
     ///
     /// # Errors
     /// `not_found`, `forbidden`; `too_large` names the bound.
@@ -67,6 +67,7 @@ impl Backend {
         let _turn = self.table_turn().await?;
         let since = period.since(self.now()).unwrap_or(Millis(0));
         match table {
+            MoneyTable::Report => self.report_table(member.organization, since, performance).await,
             MoneyTable::Postings => self.postings_table(member.organization, since, performance).await,
             MoneyTable::Match => self.match_table(member.organization, since, performance).await,
         }
@@ -75,6 +76,54 @@ impl Backend {
     /// Waits until a long table may be made: few at a time fit into memory beside everything else.
     pub(crate) async fn table_turn(&self) -> Result<SemaphorePermit<'_>> {
         self.tables.acquire().await.map_err(|_| Error::Broken("the semaphore of tables was closed".to_owned()))
+    }
+
+    /// A row for each performance of a currency, and one for what is of none, such as payouts: they sum to the report.
+    async fn report_table(&self, id: OrganizationId, since: Millis, only: Option<PerformanceId>) -> Result<String> {
+        let currencies = report(&rows::sums(&self.pg, id, since, only).await?);
+        let names = search::performances(&self.pg, id, CHOICES_MAX).await?;
+        let count = currencies.iter().map(|currency| currency.performances.len()).sum();
+        let mut csv = Table::new(
+            count,
+            &[
+                "currency",
+                "performance",
+                "event",
+                "artist",
+                "captured_minor",
+                "refunded_minor",
+                "disputed_minor",
+                "provider_fees_minor",
+                "fees_minor",
+                "tax_minor",
+                "paid_out_minor",
+                "owed_minor",
+            ],
+        )?;
+        for currency in currencies {
+            for PerformanceFigures { performance, figures } in currency.performances {
+                let name = names.iter().find(|name| Some(name.id) == performance);
+                let minor = [
+                    figures.captured_minor,
+                    figures.refunded_minor,
+                    figures.disputed_minor,
+                    figures.provider_fees_minor,
+                    figures.fees_minor,
+                    figures.tax_minor,
+                    figures.paid_out_minor,
+                    figures.owed_minor,
+                ];
+                let mut cells = vec![
+                    currency.currency.code().to_owned(),
+                    performance.map(|id| id.to_string()).unwrap_or_default(),
+                    name.map(|name| safe_cell(&name.event)).unwrap_or_default(),
+                    name.map(|name| safe_cell(&name.artist)).unwrap_or_default(),
+                ];
+                cells.extend(minor.iter().map(ToString::to_string));
+                csv.row(&cells)?;
+            }
+        }
+        csv.text()
     }
 
     async fn postings_table(&self, id: OrganizationId, since: Millis, only: Option<PerformanceId>) -> Result<String> {
@@ -92,6 +141,7 @@ impl Backend {
                 "performance",
                 "event",
                 "artist",
+                "reference",
             ],
         )?;
         for entry in entries {
@@ -106,6 +156,7 @@ impl Backend {
                 entry.performance.map(|id| id.to_string()).unwrap_or_default(),
                 safe_cell(&entry.event.unwrap_or_default()),
                 safe_cell(&entry.artist.unwrap_or_default()),
+                safe_cell(&entry.reference.unwrap_or_default()),
             ])?;
         }
         csv.text()

@@ -10,9 +10,12 @@ fn subject(event: &Event, subject: Subject) -> (Option<uuid::Uuid>, Option<uuid:
     match (subject, event) {
         (Subject::Order(order), _) => (Some(order.0), None, None),
         (Subject::Organization(organization), _) => (None, Some(organization.0), None),
-        (Subject::Provider, Event::ProviderFee { provider, .. } | Event::ProviderPayout { provider, .. }) => {
-            (None, None, Some(provider.as_str()))
-        }
+        (
+            Subject::Provider,
+            Event::ProviderFee { provider, .. }
+            | Event::ProviderPayout { provider, .. }
+            | Event::ProviderPayoutFailed { provider, .. },
+        ) => (None, None, Some(provider.as_str())),
         (Subject::Provider, _) => (None, None, None),
     }
 }

@@ -17,16 +17,18 @@ const ENTRIES: &str = "
         from events e join performances p on p.event_id = e.id join orders o on o.performance_id = p.id
         where e.organization_id = $1 and ($3::uuid is null or p.id = $3)),
     entries as (
-        select l.id, l.source, l.account, l.currency, l.amount_minor, l.at_ms, own.order_id, own.performance_id, own.title, own.artist
+        select l.id, l.source, l.account, l.currency, l.amount_minor, l.at_ms, own.order_id, own.performance_id, own.title, own.artist, null::text as reference
         from own join ledger_entries l on l.order_id = own.order_id where l.at_ms >= $2
         union all
-        select l.id, l.source, l.account, l.currency, l.amount_minor, l.at_ms, own.order_id, own.performance_id, own.title, own.artist
+        select l.id, l.source, l.account, l.currency, l.amount_minor, l.at_ms, own.order_id, own.performance_id, own.title, own.artist, null::text
         from own join settlement_lines s on s.order_id = own.order_id and s.copy = 0 and s.fee_minor <> 0
         join ledger_entries l on l.source = 'provider-fee:' || s.provider || ':' || s.key
         where l.at_ms >= $2 and l.order_id is null
         union all
-        select l.id, l.source, l.account, l.currency, l.amount_minor, l.at_ms, null::uuid, null::uuid, null::text, null::text
-        from ledger_entries l where l.organization_id = $1 and l.order_id is null and $3::uuid is null and l.at_ms >= $2
+        select l.id, l.source, l.account, l.currency, l.amount_minor, l.at_ms, null::uuid, null::uuid, null::text, null::text, p.reference
+        from ledger_entries l left join organizer_payouts p on p.organization_id = $1
+            and l.source in ('organizer-payout:' || p.id, 'organizer-payout-reversed:' || p.id)
+        where l.organization_id = $1 and l.order_id is null and $3::uuid is null and l.at_ms >= $2
             and not starts_with(l.source, 'provider-fee:'))";
 
 /// A question about the entries, which begins with [`ENTRIES`] and has its three parameters.
@@ -90,6 +92,8 @@ pub(crate) struct EntryRow {
     pub(crate) performance: Option<PerformanceId>,
     pub(crate) event: Option<String>,
     pub(crate) artist: Option<String>,
+    /// Of a payout: what the bank's statement says.
+    pub(crate) reference: Option<String>,
 }
 
 /// The entries of an organization, in the order in which they were written.
@@ -117,6 +121,7 @@ pub(crate) async fn entries(
                 performance: performance(row)?,
                 event: row.try_get("title")?,
                 artist: row.try_get("artist")?,
+                reference: row.try_get("reference")?,
             })
         })
         .collect()

@@ -2,6 +2,7 @@
 
 use super::catalog::{bad, currency};
 use super::orders::status;
+use super::settled_payouts::payouts;
 use domain::dispute::DisputeStatus;
 use domain::order::AttemptStatus;
 use domain::refund::RefundStatus;
@@ -133,6 +134,7 @@ pub(crate) async fn day(db: &mut PgConnection, provider: &str, from: Millis, as_
         refunds: refunds(&mut *db, provider, &ids, &lines).await?,
         disputes: disputes(&mut *db, &ids).await?,
         orders: orders(&mut *db, &order_ids).await?,
+        payouts: payouts(&mut *db, provider, around, &lines).await?,
         fees_posted: fees_posted(&mut *db, provider, &lines).await?,
         attempts,
         lines,

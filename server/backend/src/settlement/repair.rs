@@ -78,6 +78,7 @@ impl Backend {
         match row.repair {
             Repair::Import => self.import_line(row, kind).await,
             Repair::QueryAgain => self.query_again(row).await,
+            Repair::Post if kind == Kind::PayoutNotPosted => self.post_payouts(row).await,
             Repair::Post => self.post_fees(row).await,
             Repair::Issue => {
                 self.wake.issue.notify_one();
@@ -138,7 +139,7 @@ impl Backend {
                 self.dispute_moved(provider, &line.id).await?;
                 Ok(Outcome::Done)
             }
-            (Some(Ours::Order(_)) | None, _) => staff("there is nobody to ask"),
+            (Some(Ours::Order(_) | Ours::Payout(_)) | None, _) => staff("there is nobody to ask"),
         }
     }
 
@@ -187,6 +188,23 @@ impl Backend {
                 amount: Money::new(line.fee_minor, line.currency),
             };
             ledger::post(&mut tx, &event, self.now()).await?;
+        }
+        tx.commit().await?;
+        Ok(Outcome::Done)
+    }
+
+    /// Posts payouts that left or came back, each once by its id, at the provider's own time: a day is compared by it.
+    async fn post_payouts(&self, row: &DifferenceRow) -> Result<Outcome> {
+        let mut tx = self.pg.begin().await?;
+        for line in &row.theirs {
+            let (provider, payout) = (row.provider.clone(), line.id.clone());
+            let amount = Money::new(line.recorded_minor(), line.currency);
+            let event = match line.movement {
+                Movement::Payout => Event::ProviderPayout { provider, payout, amount },
+                Movement::PayoutFailure => Event::ProviderPayoutFailed { provider, payout, amount },
+                _ => continue,
+            };
+            ledger::post(&mut tx, &event, line.at).await?;
         }
         tx.commit().await?;
         Ok(Outcome::Done)

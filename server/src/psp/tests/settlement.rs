@@ -27,10 +27,16 @@ async fn a_settlement_has_every_movement_once_and_its_totals_add_up() {
         format!("{refund},refund_failure,{id},\"r\",EUR,100,0,100"),
         format!("{dispute},dispute_reversal,{id},{odd},EUR,3000,0,3000"),
     ];
-    // A test that runs over midnight finds its lines in two files.
+    // A test that runs over midnight finds its lines in two files, and the first day's payout.
     let (mut lines, mut sums) = (Vec::new(), [0_i64; 3]);
     for day in first_day..=now_ms() / DAY_MS {
-        lines.extend(file(&psp, day).await.into_iter().skip(1));
+        let told = file(&psp, day).await.into_iter().skip(1);
+        let (payouts, moved): (Vec<_>, Vec<_>) = told.partition(|line| line.contains(",payout,"));
+        for payout in payouts {
+            let cells = payout.rsplit(',').skip(1).map(|cell| cell.parse::<i64>().unwrap());
+            sums.iter_mut().rev().zip(cells).for_each(|(sum, cell)| *sum -= cell);
+        }
+        lines.extend(moved);
         let summary = psp.get(&format!("/v1/settlements/{}.json", date(day))).await;
         for total in summary["totals"].as_array().unwrap() {
             for (sum, field) in sums.iter_mut().zip(["gross_minor", "fee_minor", "net_minor"]) {
@@ -59,6 +65,37 @@ async fn a_day_that_is_over_is_closed_and_today_is_not() {
     );
     let other = psp.client.get(psp.url("/v1/settlements/2026-01-31.xml")).bearer_auth(KEY);
     assert_eq!(answered(other).await.0, 404);
+    psp.running.stop().await;
+}
+
+#[tokio::test]
+async fn a_payout_by_hand_takes_what_the_day_came_to_and_comes_back_once() {
+    let folder = Folder::new();
+    let psp = Provider::start(&folder, None).await;
+    let first_day = now_ms() / DAY_MS;
+    psp.captured("order").await;
+    let (status, paid) = psp.control("/control/payouts", json!({})).await;
+    let paid = paid["data"].as_array().unwrap().clone();
+    if now_ms() / DAY_MS != first_day {
+        // Over midnight the day before pays itself out.
+        return psp.running.stop().await;
+    }
+    assert_eq!((status, paid.len(), &paid[0]["amount"], &paid[0]["currency"]), (200, 1, &json!(10_000), &json!("EUR")));
+    let (_, again) = psp.control("/control/payouts", json!({})).await;
+    assert_eq!(again["data"], json!([]), "nothing is left");
+
+    let id = paid[0]["id"].as_str().unwrap();
+    let fail = format!("/control/payouts/{id}/fail");
+    let (status, failed) = psp.control(&fail, json!({})).await;
+    assert_eq!((status, &failed["status"]), (200, &json!("failed")), "{failed}");
+    let (status, error) = psp.control(&fail, json!({})).await;
+    assert_eq!((status, &error["error"]["code"]), (409, &json!("payout_unexpected_state")));
+    assert_eq!(psp.control("/control/payouts/po_none/fail", json!({})).await.0, 404);
+    let lines = file(&psp, first_day).await.join("\n");
+    assert!(lines.contains(&format!("{id},payout,,\"\",EUR,-10000,0,-10000,")), "{lines}");
+    assert!(lines.contains(&format!("{id},payout_failure,,\"\",EUR,10000,0,10000,")), "{lines}");
+    let (_, next) = psp.control("/control/payouts", json!({})).await;
+    assert_eq!(next["data"][0]["amount"], 10_000, "what came back goes out again");
     psp.running.stop().await;
 }
 

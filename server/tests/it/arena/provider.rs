@@ -146,6 +146,18 @@ impl Provider {
         self.control(&format!("refunds/{refund}/settle"), &json!({ "outcome": outcome })).await;
     }
 
+    /// Pays out what the day came to until now, in its one currency: the payout's id.
+    pub(crate) async fn pay_out(&self) -> String {
+        let answer = self.control("payouts", &json!({})).await;
+        assert_eq!(answer["data"].as_array().unwrap().len(), 1, "{answer}");
+        answer["data"][0]["id"].as_str().unwrap().to_owned()
+    }
+
+    /// Lets a payout come back from the bank.
+    pub(crate) async fn fail_payout(&self, id: &str) {
+        self.control(&format!("payouts/{id}/fail"), &json!({})).await;
+    }
+
     /// Delivers every webhook that was held back.
     pub(crate) async fn flush(&self) {
         self.control("flush", &json!({})).await;

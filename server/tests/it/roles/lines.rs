@@ -201,6 +201,20 @@ pub(super) const LINES: &[Line] = {
         ("organizer-fees-save", &[("version", "999"), ("form[currency]", "EUR")], EditTerms, Own),
         ("organizer-audit", &[], ReadAudit, Own),
         ("organizer-money", &[("period", "month")], ReadMoney, Own),
+        ("organizer-payouts", &[("before", "")], ReadMoney, Own),
+        (
+            "organizer-payout-record",
+            &[
+                ("form[amount]", "1"),
+                ("form[currency]", "EUR"),
+                ("form[day]", "2026-01-31"),
+                ("form[reference]", "RF18 5390"),
+            ],
+            DecideMoney,
+            Own,
+        ),
+        // The first of them reverses it; for the others it is done.
+        ("organizer-payout-reverse", &[("id", "{payout}"), ("reason", "typed twice")], DecideMoney, NotFound),
         ("organizer-reconciliation", &[], ReadMoney, Own),
         ("organizer-difference-settle", &[("id", "{difference}"), ("note", "seen")], DecideMoney, NotFound),
         ("organizer-difference-repair", &[("id", "{difference}")], DecideMoney, NotFound),
@@ -290,6 +304,7 @@ pub(super) const PAGES: &[(&str, Action, Others)] = &[
     ("/organizer/audit", Action::ReadAudit, Others::Own),
     ("/organizer/money", Action::ReadMoney, Others::Own),
     ("/organizer/money/reconciliation", Action::ReadMoney, Others::Own),
+    ("/organizer/money/payouts", Action::ReadMoney, Others::Own),
     ("/organizer/money/refunds", Action::ReadMoney, Others::Own),
     ("/organizer/money/disputes", Action::ReadMoney, Others::Own),
     ("/organizer/orders/{bought}/refund", Action::AskRefunds, Others::NotFound),

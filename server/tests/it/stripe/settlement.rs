@@ -52,9 +52,9 @@ async fn a_day_of_three_pages_is_read_whole_its_fees_are_posted_once_and_strange
     let (_, second) = bought(&stripe, &arena, &two, "20").await;
     // The newest come first, a hundred to a page: each of ours is on another one.
     stripe.settles(&first, 95).await;
-    stripe.pays_out(120);
+    stripe.tops_up(120);
     stripe.settles(&second, 60).await;
-    stripe.pays_out(98);
+    stripe.tops_up(98);
     let fee = stripe.takes_fee(300);
     let foreign = stripe.settles_foreign().await;
 
@@ -243,5 +243,29 @@ async fn a_refund_that_fails_after_its_success_is_found_by_the_balance_and_made_
     assert_clean(&arena).await;
     assert_eq!(account(&arena, held.order, "provider_clearing").await, held.total.minor - asked.amount.minor);
     assert_books_balance(&arena).await;
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payout_is_posted_once_and_posted_back_when_it_fails() {
+    let stripe = Stripe::start().await;
+    let arena = stripe.sale(Setup::default()).await;
+    let fan = arena.one_inside().await;
+    let (held, started) = bought(&stripe, &arena, &fan, "10,11").await;
+    stripe.settles(&started, 0).await;
+    assert_clean(&arena).await;
+    let payout = stripe.pays_out(held.total.minor);
+    assert_eq!(keys(&matched(&arena).await), [format!("payout_not_posted:payout:{payout}")]);
+    for _ in 0..2 {
+        assert_clean(&arena).await;
+        assert_eq!(clearing(&arena).await.0, 0, "all of it is at the bank");
+    }
+    stripe.payout_fails(&payout, held.total.minor);
+    assert_eq!(keys(&matched(&arena).await), [format!("payout_not_posted:payout_failure:{payout}")]);
+    for _ in 0..2 {
+        assert_clean(&arena).await;
+        assert_eq!(clearing(&arena).await.0, held.total.minor, "it is at Stripe again");
+    }
+    assert_eq!(arena.count("select count(distinct source) from ledger_entries where provider = 'stripe'").await, 2);
     arena.finish().await;
 }

@@ -31,6 +31,8 @@ fn account_text(lang: Locale, account: Account) -> &'static str {
 pub(super) fn OneCurrency(
     /// The report.
     report: CurrencyReport,
+    /// Whether it is of all sales, since ever.
+    whole: bool,
     /// Names of performances.
     choices: Vec<PerformanceChoice>,
 ) -> impl IntoView {
@@ -39,7 +41,7 @@ pub(super) fn OneCurrency(
     view! {
         <section class="org-part money-currency" data-testid="money-currency" data-currency=code.code().to_owned()>
             <h2>{code.code().to_owned()}</h2>
-            <FiguresShown figures=report.figures code/>
+            <FiguresShown figures=report.figures whole code/>
             <Performances rows=report.performances code choices/>
             <Books accounts=report.accounts code debit_minor credit_minor/>
         </section>
@@ -48,7 +50,7 @@ pub(super) fn OneCurrency(
 }
 
 #[component]
-fn FiguresShown(figures: Figures, code: Currency) -> impl IntoView {
+fn FiguresShown(figures: Figures, whole: bool, code: Currency) -> impl IntoView {
     let lang = lang();
     let main = [
         ("captured", td_string!(lang, money.captured), figures.captured_minor),
@@ -57,7 +59,9 @@ fn FiguresShown(figures: Figures, code: Currency) -> impl IntoView {
         ("fees", td_string!(lang, money.fees), figures.fees_minor),
         ("tax", td_string!(lang, money.tax), figures.tax_minor),
         ("provider-fees", td_string!(lang, money.provider_fees), figures.provider_fees_minor),
+        ("paid-out", td_string!(lang, money.paid_out), figures.paid_out_minor),
     ];
+    let owed = if whole { td_string!(lang, money.owed) } else { td_string!(lang, money.owed_change) };
     // Rare enough to be shown only when there is some.
     let rare = [
         ("waiting", td_string!(lang, money.waiting), figures.waiting_minor),
@@ -67,7 +71,7 @@ fn FiguresShown(figures: Figures, code: Currency) -> impl IntoView {
     view! {
         <dl class="money-figures">
             <div class="money-figure money-owed" data-testid="figure-owed">
-                <dt>{td_string!(lang, money.owed)}</dt>
+                <dt>{owed}</dt>
                 <dd>{format::money(lang, Money::new(figures.owed_minor, code))}</dd>
             </div>
             {shown
@@ -91,7 +95,8 @@ fn Performances(rows: Vec<PerformanceFigures>, code: Currency, choices: Vec<Perf
         td_string!(lang, money.captured),
         td_string!(lang, money.refunded),
         td_string!(lang, money.provider_fees),
-        td_string!(lang, money.owed),
+        td_string!(lang, money.paid_out),
+        td_string!(lang, money.owed_column),
     ];
     let rows = rows
         .into_iter()
@@ -104,8 +109,13 @@ fn Performances(rows: Vec<PerformanceFigures>, code: Currency, choices: Vec<Perf
                     .map_or_else(|| id.to_string(), |choice| performance_text(lang, choice)),
             };
             let figures = row.figures;
-            let cells =
-                [figures.captured_minor, figures.refunded_minor, figures.provider_fees_minor, figures.owed_minor];
+            let cells = [
+                figures.captured_minor,
+                figures.refunded_minor,
+                figures.provider_fees_minor,
+                figures.paid_out_minor,
+                figures.owed_minor,
+            ];
             let cells = heads
                 .into_iter()
                 .zip(cells)

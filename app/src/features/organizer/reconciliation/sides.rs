@@ -84,6 +84,15 @@ pub(super) fn OurSide(
             </dl>
         }
         .into_any(),
+        Some(Ours::Payout(payout)) => view! {
+            <dl class="pairs">
+                {pair(td_string!(lang, reconciliation.amount), format::money(lang, payout.amount))}
+                {pair(td_string!(lang, reconciliation.id_there), code(payout.payout))}
+                {pair_at(td_string!(lang, reconciliation.moved), Some(payout.at), &near)}
+                {pair_at(td_string!(lang, reconciliation.came_back), payout.failed, &near)}
+            </dl>
+        }
+        .into_any(),
     };
     view! {
         <section class="recon-side">

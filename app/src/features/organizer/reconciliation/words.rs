@@ -23,6 +23,8 @@ pub(super) fn what_text(lang: Locale, what: What) -> &'static str {
             Kind::FeeLine => td_string!(lang, reconciliation.fee_line),
             Kind::DisputeUnknown => td_string!(lang, reconciliation.dispute_unknown),
             Kind::DisputeMissingThere => td_string!(lang, reconciliation.dispute_missing_there),
+            Kind::PayoutNotPosted => td_string!(lang, reconciliation.payout_not_posted),
+            Kind::PayoutMissingThere => td_string!(lang, reconciliation.payout_missing_there),
         },
         What::Stuck(kind) => match kind {
             StuckKind::Attempt => td_string!(lang, reconciliation.stuck_attempt),
@@ -83,6 +85,8 @@ pub(super) fn movement_text(lang: Locale, movement: Movement) -> &'static str {
         Movement::Dispute => td_string!(lang, reconciliation.movement_dispute),
         Movement::DisputeReversal => td_string!(lang, reconciliation.movement_dispute_reversal),
         Movement::Fee => td_string!(lang, reconciliation.movement_fee),
+        Movement::Payout => td_string!(lang, reconciliation.movement_payout),
+        Movement::PayoutFailure => td_string!(lang, reconciliation.movement_payout_failure),
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Each names its source (charge, refund, dispute), and that its payment. An attempt is known here by its hosted
 //! page, so pages are looked up by payment; what was paid without our name on it is another program's and is
-//! passed over. Payouts and other movements of the balance as a whole are no part of the match.
+//! passed over. Payouts, and those that came back, are the account's as a whole; topups, transfers, reserves and other
+//! movements of the balance are no part of the match.
 //!
 //! Where Stripe converts currencies, the balance moves in another one than the fan paid in. Then the line has
 //! the source's own amount, and the fee, which is of the balance, is a line by itself.
@@ -58,7 +59,7 @@ fn expanded<'de, D: Deserializer<'de>>(source: D) -> Result<Option<Box<Moved>>, 
     found.map(serde_json::from_value).transpose().map_err(D::Error::custom)
 }
 
-/// A charge, a refund or a dispute. Others have an id at least.
+/// A charge, a refund, a dispute or a payout. Others have an id at least.
 #[derive(Deserialize)]
 struct Moved {
     id: Option<String>,
@@ -164,8 +165,11 @@ impl Transaction {
 
     /// What moved; none for what is no part of the match.
     fn movement(&self) -> Option<Movement> {
-        // The category is the finer one; a version without it has the kind.
+        // The category is the finer one; a version without it has the kind. Of payouts the kind is: one category has
+        // those that were cancelled and those that failed.
         match (self.reporting_category.as_deref(), self.kind.as_str()) {
+            (_, "payout") => Some(Movement::Payout),
+            (_, "payout_cancel" | "payout_failure") => Some(Movement::PayoutFailure),
             (Some("dispute"), _) => Some(Movement::Dispute),
             (Some("dispute_reversal"), _) => Some(Movement::DisputeReversal),
             (Some("refund_failure"), _) | (None, "refund_failure" | "payment_failure_refund") => {
@@ -205,6 +209,14 @@ impl Transaction {
             // The amount is the fee itself, away from us; what is kept of it besides is a fee as well.
             let fee_minor = minor(self.net, self.currency)?.saturating_neg();
             return Ok(vec![line(movement, &self.id, None, self.currency, 0, fee_minor)]);
+        }
+        if matches!(movement, Movement::Payout | Movement::PayoutFailure) {
+            // Of a payout that is not told, the movement itself is the name: its money left all the same.
+            let id = self.moved().and_then(|moved| moved.id.as_deref()).unwrap_or(&self.id);
+            let (gross, fee) = (minor(self.amount, self.currency)?, minor(self.fee, self.currency)?);
+            let mut one = line(movement, id, None, self.currency, gross, fee);
+            one.net_minor = minor(self.net, self.currency)?;
+            return Ok(vec![one]);
         }
         let Some(moved) = self.moved() else { return Ok(Vec::new()) };
         let (Some(id), Some(intent)) = (&moved.id, moved.intent()) else { return Ok(Vec::new()) };
@@ -313,11 +325,31 @@ mod tests {
         assert_eq!(told(&fee), [("fee:txn_1".to_owned(), String::new(), 0, 300, -300)]);
         let returned = transaction("stripe_fee", Some("fee"), (300, 0, 300), Value::Null);
         assert_eq!(told(&returned)[0].3, -300, "a fee that is given back");
-        for kind in ["payout", "topup", "transfer", "reserve_transaction", "a_new_word"] {
-            let other =
-                transaction(kind, Some(kind), (-10_000, 0, -10_000), json!({ "id": "po_1", "object": "payout" }));
+        for kind in ["topup", "transfer", "reserve_transaction", "payout_minimum_balance_hold", "a_new_word"] {
+            let other = transaction(kind, Some(kind), (-10_000, 0, -10_000), json!({ "id": "tu_1", "object": kind }));
             assert!(other.lines(&known()).unwrap().is_empty(), "{kind}");
         }
+    }
+
+    #[test]
+    fn a_payout_and_its_way_back_are_told_by_its_id_and_name_no_payment() {
+        let source = || json!({ "id": "po_1", "object": "payout" });
+        for (kind, category, sums, key) in [
+            ("payout", Some("payout"), (-10_000, 0, -10_000), "payout:po_1"),
+            ("payout", None, (-10_000, 150, -10_150), "payout:po_1"),
+            ("payout_failure", Some("payout_reversal"), (10_000, 0, 10_000), "payout_failure:po_1"),
+            ("payout_cancel", Some("payout_reversal"), (10_000, 0, 10_000), "payout_failure:po_1"),
+            ("payout_failure", None, (10_000, 0, 10_000), "payout_failure:po_1"),
+        ] {
+            let one = transaction(kind, category, sums, source());
+            let (gross, fee, net) = sums;
+            assert_eq!(told(&one), [(key.to_owned(), String::new(), gross, fee, net)], "{kind} {category:?}");
+            assert_eq!(one.lines(&known()).unwrap()[0].recorded_minor(), 10_000);
+        }
+        let untold = transaction("payout", Some("payout"), (-500, 0, -500), Value::Null);
+        assert_eq!(told(&untold)[0].0, "payout:txn_1", "its money left all the same");
+        let collected = transaction("payout", Some("payout"), (700, 0, 700), source());
+        assert_eq!(collected.lines(&known()).unwrap()[0].recorded_minor(), -700, "taken from the bank");
     }
 
     #[test]

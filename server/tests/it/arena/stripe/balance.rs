@@ -167,12 +167,25 @@ impl Stripe {
         self.moves(transaction("adjustment", "refund_failure", (amount, 0), refund.clone()));
     }
 
-    /// Lists what is no business of ours: payouts, so many.
-    pub(crate) fn pays_out(&self, count: usize) {
+    /// Lists what is no business of ours: topups, so many.
+    pub(crate) fn tops_up(&self, count: usize) {
         for _ in 0..count {
-            let payout = json!({ "id": new_id("po"), "object": "payout" });
-            self.moves(transaction("payout", "payout", (-1_000, 0), payout));
+            let topup = json!({ "id": new_id("tu"), "object": "topup" });
+            self.moves(transaction("topup", "topup", (1_000, 0), topup));
         }
+    }
+
+    /// Lists that money went to the bank: the payout's id.
+    pub(crate) fn pays_out(&self, amount: i64) -> String {
+        let id = new_id("po");
+        self.moves(transaction("payout", "payout", (-amount, 0), json!({ "id": id, "object": "payout" })));
+        id
+    }
+
+    /// Lists that a payout came back.
+    pub(crate) fn payout_fails(&self, payout: &str, amount: i64) {
+        let source = json!({ "id": payout, "object": "payout" });
+        self.moves(transaction("payout_failure", "payout_reversal", (amount, 0), source));
     }
 
     /// Lists a fee of the account's own: the movement's id.

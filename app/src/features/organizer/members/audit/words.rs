@@ -66,6 +66,8 @@ pub(in crate::features::organizer) fn action_text(lang: Locale, action: &str) ->
         "dispute.seats" => td_string!(lang, disputes.did_seats),
         "quarantine.return" => td_string!(lang, disputes.did_return),
         "quarantine.settle" => td_string!(lang, disputes.did_settle),
+        "payout.record" => td_string!(lang, payouts.did_record),
+        "payout.reverse" => td_string!(lang, payouts.did_reverse),
         "allocation.grant" => td_string!(lang, organizer.did_allocation_grant),
         _ => return None,
     })
@@ -81,6 +83,7 @@ pub(super) fn page_of(subject: &str) -> Option<String> {
         "plan" => "plans",
         "import" => "imports",
         "order" => "orders",
+        "payout" => return Some("/organizer/money/payouts".to_owned()),
         "member" | "invitation" => return Some("/organizer/members".to_owned()),
         _ => return None,
     };
@@ -114,6 +117,7 @@ mod tests {
             "sale",
             "dispute",
             "quarantine",
+            "payout",
             "refund",
         ];
         let word = |text: &&str| {
