@@ -1,7 +1,7 @@
 //! Refunds in the hands of the staff: the list, decisions, another try, goodwill.
 
 use super::NOTE_MAX_CHARS;
-use super::asking::{NewRefund, are_left, balance, refundable};
+use super::asking::{NewRefund, balance, parts_again};
 use super::views::{SeatNames, refund_view};
 use crate::backend::Backend;
 use crate::catalog::zoned;
@@ -146,12 +146,9 @@ impl Backend {
                 return refuse(Code::WrongState, "this refund is not to be tried again");
             }
             // Another refund may have given back the same seats since: nobody is paid twice for them.
-            if let Some((found, sold)) = refundable(&mut tx, row.order).await?
-                && sold.id == row.attempt
-                && !are_left(&found, &row.parts)
-            {
+            let Some(parts) = parts_again(&mut tx, &row).await? else {
                 return refuse(Code::WrongState, "what it gives back went by another refund meanwhile");
-            }
+            };
             // That the provider's people made it was true of the first one alone.
             let note = if row.origin == RefundOrigin::Provider { "" } else { row.note.as_str() };
             let new = NewRefund {
@@ -159,7 +156,7 @@ impl Backend {
                 attempt: row.attempt,
                 amount: row.amount,
                 cause: row.cause,
-                parts: &row.parts,
+                parts: &parts,
                 seats: &row.seats,
                 asked_by: Some(account),
                 approval: Approval::Automatic,
