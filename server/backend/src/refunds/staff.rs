@@ -79,7 +79,8 @@ impl Backend {
     ///
     /// # Errors
     /// `not_found` for another organization's; `forbidden` by role, or when another member must decide;
-    /// `wrong_state` when it waits for no decision any more, or when a dispute took the money meanwhile.
+    /// `wrong_state` when it waits for no decision any more, or when a dispute or a refund that was made at the
+    /// provider took the money meanwhile: the message says which.
     pub async fn decide_refund(
         self: &Arc<Self>,
         session: &Session,
@@ -100,9 +101,9 @@ impl Backend {
             rule.check(member.role, account, row.asked_by, row.amount.minor)?;
             let amount = row.amount.to_string();
             if approve {
-                if balance(&mut tx, &attempt).await?.is_overdrawn() {
-                    return refuse(Code::WrongState, "the payment is disputed: less is left of it than would go back");
-                }
+                // First whether it waits at all: of what was decided before, that is the reason.
+                transition(row.status, RefundEvent::Approve)?;
+                balance(&mut tx, &attempt).await?.check_covered()?;
                 this.approve_refund(&mut tx, &row, Some(account), this.now()).await?;
                 this.mail_decided(&mut tx, row.order, refund, &amount, None).await?;
             } else {
