@@ -225,11 +225,24 @@ pub fn quote(order: &RefundableOrder, scope: &Scope, terms: Terms<'_>) -> Result
     let wanted: Vec<u64> = order.lines.iter().map(wanted).collect();
     let parts = parts(order, &wanted).ok_or_else(|| Refusal::new(Code::Internal, "lines: they do not add up"))?;
     if parts.is_empty() {
-        return Err(Refusal::new(Code::WrongState, "nothing is left to give back"));
+        let is_wanted = wanted.iter().any(|minor| *minor > 0);
+        let is_kept = order.lines.iter().any(|line| is_chosen(line) && line.left_minor() > 0);
+        return Err(nothing_because(order, is_wanted, is_kept));
     }
     let totals = Amounts::sum(parts.iter().map(|part| part.amounts))
         .ok_or_else(|| Refusal::new(Code::Internal, "lines: their sum is too large"))?;
     Ok(Quote { order: order.order, currency: order.currency, parts, totals, seats: chosen.into_iter().collect() })
+}
+
+/// Why nothing comes back: by what the lines would give, and what they have.
+fn nothing_because(order: &RefundableOrder, is_wanted: bool, is_kept: bool) -> Refusal {
+    let why = match (is_wanted, is_kept) {
+        (true, _) if order.balance.disputed_minor > 0 => "nothing is left of the payment: a dispute took of it",
+        (true, _) => "nothing is left of the payment",
+        (false, true) => "nothing comes back now: the terms of the performance keep what is left of these seats",
+        (false, false) => "nothing is left to give back",
+    };
+    Refusal::new(Code::WrongState, why)
 }
 
 /// The seats that a refund is about.
@@ -252,7 +265,7 @@ fn chosen(order: &RefundableOrder, scope: &Scope, cause: Cause) -> Result<BTreeS
     let gone: Vec<SeatNo> =
         tickets().filter(again).filter_map(|line| line.line.seat).filter(|seat| chosen.contains(seat)).collect();
     if !gone.is_empty() {
-        return Err(Refusal::new(Code::WrongState, "seats: some were given back before").with_seats(gone));
+        return Err(Refusal::new(Code::WrongState, "seats: some were given back or asked for before").with_seats(gone));
     }
     Ok(chosen)
 }

@@ -203,7 +203,7 @@ impl Backend {
             }
             // Somebody gave the money back at the provider, or a dispute took it.
             Err(Error::Refused(refusal)) => {
-                tracing::warn!(refund = %row.id, %refusal, "nothing is left to give back again");
+                tracing::warn!(refund = %row.id, %refusal, "too little is left to give it back again");
                 Ok(())
             }
             Err(error) => Err(error),

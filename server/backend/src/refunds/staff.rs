@@ -2,6 +2,7 @@
 
 use super::NOTE_MAX_CHARS;
 use super::asking::{NewRefund, balance, parts_again};
+use super::fan::not_paid;
 use super::views::{SeatNames, refund_view};
 use crate::backend::Backend;
 use crate::catalog::zoned;
@@ -148,7 +149,7 @@ impl Backend {
             }
             // Another refund may have given back the same seats since: nobody is paid twice for them.
             let Some(parts) = parts_again(&mut tx, &row).await? else {
-                return refuse(Code::WrongState, "what it gives back went by another refund meanwhile");
+                return refuse(Code::WrongState, "what it gives back went, or is to go, by another refund");
             };
             // That the provider's people made it was true of the first one alone.
             let note = if row.origin == RefundOrigin::Provider { "" } else { row.note.as_str() };
@@ -218,7 +219,7 @@ impl Backend {
             let mut tx = this.pg.begin().await?;
             let asked = this.asked(&mut tx, &row, sale).await?;
             let Some((found, attempt)) = &asked.found else {
-                return refuse(Code::WrongState, "nothing is left to give back");
+                return not_paid();
             };
             let quoted = asked.quote(found, Cause::Goodwill, &seats)?;
             let amount = quoted.total();

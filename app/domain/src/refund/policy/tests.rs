@@ -156,6 +156,29 @@ fn never_more_than_is_left_of_the_payment() {
 }
 
 #[test]
+fn why_nothing_comes_back_is_told_by_its_cause() {
+    let (order, policy) = (order(&[1_000]), policy());
+    let why = |order: &RefundableOrder, cause, days_left| {
+        let refusal = quote(order, &Scope::Order, terms(cause, &policy, days_left)).unwrap_err();
+        assert_eq!(refusal.code, Code::WrongState);
+        refusal.message
+    };
+    let keeps_all = RefundPolicy { returns_order_fee: false, ..policy.clone() };
+    let kept = quote(&order, &seats(&[0]), terms(Cause::Wish, &keeps_all, 3)).unwrap_err().message;
+    assert!(kept.contains("keep"), "{kept}");
+    let mut gone = order.clone();
+    gone.balance.done_minor = gone.balance.captured_minor;
+    assert_eq!(why(&gone, Cause::Goodwill, 10), "nothing is left of the payment");
+    let mut disputed = order.clone();
+    disputed.balance.disputed_minor = disputed.balance.captured_minor;
+    assert!(why(&disputed, Cause::Goodwill, 10).contains("dispute"));
+    let mut back = order.clone();
+    let all = quote(&back, &Scope::Order, terms(Cause::Goodwill, &policy, 10)).unwrap();
+    apply(&mut back, &all);
+    assert_eq!(why(&back, Cause::Goodwill, 10), "nothing is left to give back");
+}
+
+#[test]
 fn a_part_that_comes_back_before_a_later_one_takes_no_unit_of_the_tax_along() {
     let amounts = |net_minor, tax_minor| Amounts { net_minor, tax_minor, gross_minor: net_minor + tax_minor };
     let line = |returned| OrderLine {
