@@ -202,10 +202,29 @@ impl RefundBalance {
             .max(0)
     }
 
-    /// Whether more is reserved, or went, than was captured: a dispute took money that was promised before.
+    /// Whether more is reserved, or went, than was captured: a dispute, or a refund that the provider made on its
+    /// own, took money that was promised before.
     #[must_use]
     pub fn is_overdrawn(self) -> bool {
         self.done_minor.saturating_add(self.pending_minor).saturating_add(self.disputed_minor) > self.captured_minor
+    }
+
+    /// Checks that all that went, and all that is to go, is covered by what was captured.
+    ///
+    /// # Errors
+    /// `wrong_state` says what overdrew it. What is reserved here never does: it is the provider's own refunds,
+    /// where refunds alone are too much already, else a dispute.
+    pub fn check_covered(self) -> Result<(), Refusal> {
+        if !self.is_overdrawn() {
+            return Ok(());
+        }
+        let undisputed = Self { disputed_minor: 0, ..self };
+        let why = if undisputed.is_overdrawn() {
+            "money was given back at the provider: less is left of the payment than is to go back"
+        } else {
+            "a dispute took of the payment: less is left of it than is to go back"
+        };
+        Err(Refusal::new(Code::WrongState, why))
     }
 
     /// The balance with an amount reserved.

@@ -40,13 +40,15 @@ impl Fate {
     }
 }
 
-/// One refund that somebody asks for: why, of which seats (a bit each), how long before the start, its end.
+/// One refund that somebody asks for: why, of which seats (a bit each), how long before the start, its end. And which
+/// of those that are on their way go a step on before the next is asked for, one after another.
 #[derive(Clone, Debug)]
 struct Step {
     cause: Cause,
     seats: u8,
     days_left: i64,
     fate: Fate,
+    told: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -107,17 +109,19 @@ fn any_step() -> impl Strategy<Value = Step> {
         Fate::Succeeds,
         Fate::Returned,
     ]);
-    (cause, any::<u8>(), 0..40_i64, fate).prop_map(|(cause, seats, days_left, fate)| Step {
+    let told = prop::collection::vec(0..4_usize, 0..6);
+    (cause, any::<u8>(), 0..40_i64, fate, told).prop_map(|(cause, seats, days_left, fate, told)| Step {
         cause,
         seats,
         days_left,
         fate,
+        told,
     })
 }
 
 fn any_cart() -> impl Strategy<Value = Cart> {
     let prices = prop::collection::vec(1..1_000_000_i64, 1..6);
-    let steps = prop::collection::vec(any_step(), 0..5);
+    let steps = prop::collection::vec(any_step(), 0..6);
     (any_fees(), prices, any_policy(), steps).prop_map(|(fees, prices, policy, steps)| Cart {
         fees,
         prices,
@@ -126,30 +130,48 @@ fn any_cart() -> impl Strategy<Value = Cart> {
     })
 }
 
-/// A paid order with its refunds. Each of them has come to its end before the next is asked for.
+/// A refund, and what is yet to come of it.
+struct Asked {
+    id: RefundId,
+    quote: Quote,
+    status: RefundStatus,
+    way: &'static [RefundEvent],
+}
+
+impl Asked {
+    /// Whether its money went, or is to go.
+    fn lives(&self) -> bool {
+        self.status.is_pending() || self.status == RefundStatus::Succeeded
+    }
+}
+
+/// A paid order with its refunds, of which many may be on their way at once.
 struct Paid {
     order: OrderId,
     bill: Bill,
-    refunds: Vec<(Quote, RefundStatus)>,
+    refunds: Vec<Asked>,
 }
 
 impl Paid {
-    /// What went back, as a refund counts it.
-    fn done(&self) -> impl Iterator<Item = &Quote> {
-        self.refunds.iter().filter(|(_, status)| *status == RefundStatus::Succeeded).map(|(quote, _)| quote)
+    /// What went back or is to go, as the next refund finds it.
+    fn live(&self) -> impl Iterator<Item = &Quote> {
+        self.refunds.iter().filter(|asked| asked.lives()).map(|asked| &asked.quote)
+    }
+
+    /// Where the refunds are that have not come to their end.
+    fn on_the_way(&self) -> Vec<usize> {
+        (0..self.refunds.len()).filter(|at| !self.refunds[*at].way.is_empty()).collect()
     }
 
     fn refundable(&self) -> RefundableOrder {
         let with_line = |line: &Line| {
-            let parts = self.done().flat_map(|quote| &quote.parts);
-            let returned_minor = parts
-                .filter(|part| (part.kind, part.seat) == (line.kind, line.seat))
-                .map(|part| part.amounts.gross_minor)
-                .sum();
-            let given_back = line.seat.is_some_and(|seat| self.done().any(|quote| quote.seats.contains(&seat)));
-            OrderLine { line: *line, returned_minor, given_back }
+            let parts = self.live().flat_map(|quote| &quote.parts);
+            let parts = parts.filter(|part| (part.kind, part.seat) == (line.kind, line.seat));
+            let returned = Amounts::sum(parts.map(|part| part.amounts)).expect("the sums are small");
+            let given_back = line.seat.is_some_and(|seat| self.live().any(|quote| quote.seats.contains(&seat)));
+            OrderLine { line: *line, returned, given_back }
         };
-        let amounts = self.refunds.iter().map(|(quote, status)| (*status, quote.totals.gross_minor));
+        let amounts = self.refunds.iter().map(|asked| (asked.status, asked.quote.totals.gross_minor));
         RefundableOrder {
             order: self.order,
             currency: self.bill.currency(),
@@ -158,9 +180,15 @@ impl Paid {
         }
     }
 
-    /// What of the bill went back: net, tax and gross.
+    /// What of the bill went back or is to go: net, tax and gross.
     fn returned(&self) -> Amounts {
-        Amounts::sum(self.done().map(|quote| quote.totals)).expect("the sums are small")
+        Amounts::sum(self.live().map(|quote| quote.totals)).expect("the sums are small")
+    }
+
+    /// What of it is to go, in minor units.
+    fn pending_minor(&self) -> i64 {
+        let pending = self.refunds.iter().filter(|asked| asked.status.is_pending());
+        pending.map(|asked| asked.quote.totals.gross_minor).sum()
     }
 }
 
@@ -170,27 +198,51 @@ fn post(books: &mut Books, event: &Event) {
     assert!(books.post(&posting), "{} is new", posting.source());
 }
 
-/// One refund on its way to its end.
-fn give_back(books: &mut Books, paid: &mut Paid, refund: RefundId, quote: Quote, fate: Fate) {
-    let (order, currency, amount) = (paid.order, quote.currency, quote.total());
+/// From where the money of a quote is booked.
+fn origin_of(quote: &Quote) -> Origin {
     let shares = Shares::of(quote.parts.iter().map(|part| (part.kind, part.amounts))).expect("the sums are small");
-    let origin = Origin::Sale(shares);
+    Origin::Sale(shares)
+}
+
+/// Reserves a refund; how it ends is known already.
+fn ask(books: &mut Books, paid: &mut Paid, id: RefundId, quote: Quote, fate: Fate) {
+    let (order, currency, origin) = (paid.order, quote.currency, origin_of(&quote));
     let before = paid.refundable().balance;
-    let reserved = before.reserve(amount.minor).expect("a quote is never more than is left");
+    let reserved = before.reserve(quote.totals.gross_minor).expect("a quote is never more than is left");
     assert!(!reserved.is_overdrawn());
-    post(books, &Event::RefundReserved { refund, order, currency, origin });
-    let mut status = RefundStatus::Requested;
-    for event in fate.way() {
-        let step = transition(status, *event).expect("the machine has this step");
-        status = step.to;
-        match step.effect {
-            RefundEffect::Kept => {}
-            RefundEffect::Done => post(books, &Event::RefundSucceeded { refund, order, amount }),
-            RefundEffect::Released => post(books, &Event::RefundFailed { refund, order, currency, origin }),
-            RefundEffect::Returned => post(books, &Event::RefundReturned { refund, order, currency, origin }),
-        }
+    post(books, &Event::RefundReserved { refund: id, order, currency, origin });
+    paid.refunds.push(Asked { id, quote, status: RefundStatus::Requested, way: fate.way() });
+}
+
+/// One refund goes a step on its way.
+fn go_on(books: &mut Books, paid: &mut Paid, at: usize) {
+    let (order, asked) = (paid.order, &mut paid.refunds[at]);
+    let Some((event, rest)) = asked.way.split_first() else { return };
+    let step = transition(asked.status, *event).expect("the machine has this step");
+    (asked.status, asked.way) = (step.to, rest);
+    let (refund, currency, amount) = (asked.id, asked.quote.currency, asked.quote.total());
+    let origin = origin_of(&asked.quote);
+    match step.effect {
+        RefundEffect::Kept => {}
+        RefundEffect::Done => post(books, &Event::RefundSucceeded { refund, order, amount }),
+        RefundEffect::Released => post(books, &Event::RefundFailed { refund, order, currency, origin }),
+        RefundEffect::Returned => post(books, &Event::RefundReturned { refund, order, currency, origin }),
     }
-    paid.refunds.push((quote, status));
+}
+
+/// The evening is cancelled: all that is left is given back, and then all refunds come to their end.
+fn give_back_all(books: &mut Books, paid: &mut Paid, id: RefundId) {
+    let never = RefundPolicy::default();
+    let terms = Terms { cause: Cause::Cancelled, policy: &never, now: STARTS, starts: STARTS };
+    match quote(&paid.refundable(), &Scope::Order, terms) {
+        Ok(quote) => ask(books, paid, id, quote, Fate::Succeeds),
+        Err(refusal) => assert_eq!(paid.refundable().balance.left_minor(), 0, "{refusal}"),
+    }
+    assert_books_say(books, paid);
+    while let Some(at) = paid.on_the_way().first().copied() {
+        go_on(books, paid, at);
+        assert_books_say(books, paid);
+    }
 }
 
 /// What the accounts of an order say, against bill and refunds that were added up apart from them.
@@ -198,9 +250,10 @@ fn assert_books_say(books: &Books, paid: &Paid) {
     let currency = paid.bill.currency();
     let of = |account| books.of_order(paid.order, account, currency);
     let (billed, returned) = (paid.bill.totals(), paid.returned());
-    let with_us = i128::from(billed.gross_minor - returned.gross_minor);
+    let pending_minor = paid.pending_minor();
+    let with_us = i128::from(billed.gross_minor - returned.gross_minor + pending_minor);
     assert_eq!(of(Account::ProviderClearing), with_us, "what was captured and did not go back");
-    assert_eq!(of(Account::RefundsPayable), 0, "nothing is on its way");
+    assert_eq!(of(Account::RefundsPayable), -i128::from(pending_minor), "what is on its way");
     assert_eq!(of(Account::TaxPayable), -i128::from(billed.tax_minor - returned.tax_minor), "the tax of it");
     let net = i128::from(billed.net_minor - returned.net_minor);
     assert_eq!(of(Account::OrganizerPayable) + of(Account::ServiceFees), -net, "the rest of it");
@@ -255,9 +308,17 @@ proptest! {
                 // Too late, given back before, or nothing is left: then nothing moves.
                 if let Ok(quote) = quote(&paid.refundable(), &scope, terms) {
                     prop_assert!(quote.totals.adds_up() && quote.totals.gross_minor > 0);
-                    give_back(&mut books, &mut paid, next(), quote, step.fate);
+                    prop_assert!(quote.parts.iter().all(|part| part.amounts.adds_up()));
+                    ask(&mut books, &mut paid, next(), quote, step.fate);
                 }
                 assert_books_say(&books, &paid);
+                for which in &step.told {
+                    let on_the_way = paid.on_the_way();
+                    if let Some(at) = on_the_way.get(which % on_the_way.len().max(1)) {
+                        go_on(&mut books, &mut paid, *at);
+                        assert_books_say(&books, &paid);
+                    }
+                }
             }
             all.push(paid);
         }
@@ -265,20 +326,17 @@ proptest! {
             let left: i128 = all
                 .iter()
                 .filter(|paid| paid.bill.currency() == currency)
-                .map(|paid| i128::from(paid.returned().gross_minor))
+                .map(|paid| i128::from(paid.returned().gross_minor - paid.pending_minor()))
                 .fold(captured, |left, returned| left - returned);
             prop_assert_eq!(books.balance(Account::ProviderClearing, currency), left);
         }
-        let never = RefundPolicy::default();
         for paid in &mut all {
-            let terms = Terms { cause: Cause::Cancelled, policy: &never, now: STARTS, starts: STARTS };
-            match quote(&paid.refundable(), &Scope::Order, terms) {
-                Ok(quote) => give_back(&mut books, paid, next(), quote, Fate::Succeeds),
-                Err(refusal) => prop_assert_eq!(paid.refundable().balance.left_minor(), 0, "{}", refusal),
-            }
+            // What was on its way may come back: then it is given back once more.
+            give_back_all(&mut books, paid, next());
+            give_back_all(&mut books, paid, next());
             prop_assert_eq!(paid.returned(), paid.bill.totals());
             for line in paid.bill.lines() {
-                let parts = paid.done().flat_map(|quote| &quote.parts);
+                let parts = paid.live().flat_map(|quote| &quote.parts);
                 let parts = parts.filter(|part| (part.kind, part.seat) == (line.kind, line.seat));
                 prop_assert_eq!(Amounts::sum(parts.map(|part| part.amounts)), Some(line.amounts));
             }

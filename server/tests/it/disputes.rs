@@ -367,8 +367,9 @@ async fn a_refund_that_was_asked_for_before_a_dispute_is_not_agreed_to_while_the
     let asked = arena.backend.staff_refund(&operator.session, held.order, &seats(&[64, 65]), "").await.unwrap();
     let id = arena.provider().dispute(&started, None).await;
     eventually!(SOON, "it is known", arena.count_of(held.order, OPENED).await == 1);
-    let refused = arena.backend.decide_refund(&finance.session, asked.id, true, "").await.unwrap_err();
-    assert_eq!(refused.refusal().code, Code::WrongState, "the fan would be paid twice");
+    let refused = arena.backend.decide_refund(&finance.session, asked.id, true, "").await.unwrap_err().refusal();
+    assert_eq!(refused.code, Code::WrongState, "the fan would be paid twice");
+    assert!(refused.message.contains("dispute"), "{}", refused.message);
     arena.provider().close_dispute(&id, "won").await;
     eventually!(SOON, "it is won", arena.count_of(held.order, WON).await == 1);
     arena.backend.decide_refund(&finance.session, asked.id, true, "").await.unwrap();

@@ -247,6 +247,20 @@ async fn what_is_kept_grows_towards_the_start_and_then_nothing_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_the_terms_keep_all_of_a_ticket_that_is_the_reason_and_not_that_nothing_is_left() {
+    let arena = Arena::web(Setup::default()).await;
+    terms(&arena, arena.performance, vec![kept(0, 10_000)], true, ANYBODY).await;
+    let order = bought(&arena, &[31]).await;
+    let session = &order.fan.session;
+    let offer = arena.backend.refund_offer(session, order.order).await.unwrap();
+    assert_eq!((offer.refused, offer.seats[0].returns), (Some(Refused::AllKept), None));
+    let refused = arena.backend.refund_quote(session, order.order, &seats(&[31])).await.unwrap_err().refusal();
+    assert_eq!(refused.code, Code::WrongState);
+    assert!(refused.message.contains("keep"), "{}", refused.message);
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn large_refunds_need_another_member_and_a_rejected_one_frees_its_money() {
     let arena = Arena::web(Setup::default()).await;
     let rule = ApprovalRule { automatic_to_minor: 0, four_eyes_from_minor: Some(1) };

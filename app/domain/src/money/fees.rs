@@ -189,8 +189,8 @@ impl Amounts {
             && self.net_minor.checked_add(self.tax_minor) == Some(self.gross_minor)
     }
 
-    /// The part that takes the gross from `before_minor` to `before_minor + gross_minor`, as when it is
-    /// given back piece by piece.
+    /// The part that takes the gross from `before_minor` to `before_minor + gross_minor`. Where pieces come
+    /// back again, they are cut by [`crate::refund::policy::OrderLine::next_part`].
     ///
     /// The tax of a part is the difference of the rounded taxes up to its two ends. So parts that cover
     /// the gross sum to exactly this net and this tax, however they were cut. `None` when the part

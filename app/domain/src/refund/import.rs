@@ -1,10 +1,11 @@
-//! A refund that was made at the provider by hand: which seats was it for?
+//! A refund that was made at the provider by hand: which seats and lines was it for?
 //!
 //! Its money is booked in any case. Tickets are revoked only where the amount leaves one reading.
 
-use super::policy::RefundableOrder;
+use super::policy::{OrderLine, Part, RefundableOrder, cut};
 use crate::ids::SeatNo;
 use crate::money::fees::LineKind;
+use crate::money::split::split;
 use std::collections::BTreeMap;
 
 /// Most different sums that are looked at. An order of prices that are all different has more; then the
@@ -20,8 +21,7 @@ pub fn seats_of(order: &RefundableOrder, minor: i64) -> Option<Vec<SeatNo>> {
         return None;
     }
     let seats = seats(order);
-    let left = order.lines.iter().try_fold(0_i64, |sum, line| sum.checked_add(line.left_minor()))?;
-    if minor == left {
+    if minor == left_of(&order.lines)? {
         return (!seats.is_empty()).then(|| seats.into_keys().collect());
     }
     // By sum, the choice of seats that comes to it; none where several do.
@@ -45,6 +45,11 @@ pub fn seats_of(order: &RefundableOrder, minor: i64) -> Option<Vec<SeatNo>> {
     sums.remove(&minor).flatten()
 }
 
+/// What is left of lines together, in minor units.
+fn left_of<'a>(lines: impl IntoIterator<Item = &'a OrderLine>) -> Option<i64> {
+    lines.into_iter().try_fold(0_i64, |sum, line| sum.checked_add(line.left_minor()))
+}
+
 /// The seats that were not given back: what is left of each ticket, alone and with its service fee.
 fn seats(order: &RefundableOrder) -> BTreeMap<SeatNo, [i64; 2]> {
     let mut seats: BTreeMap<SeatNo, [i64; 2]> = BTreeMap::new();
@@ -59,18 +64,44 @@ fn seats(order: &RefundableOrder) -> BTreeMap<SeatNo, [i64; 2]> {
     seats
 }
 
+/// An amount as parts of lines: of the lines of the seats that it was for, or of all that are left. What is more
+/// than the lines have is in no part. `None` when a sum leaves the range.
+#[must_use]
+pub fn parts_of(order: &RefundableOrder, seats: &[SeatNo], minor: i64) -> Option<Vec<Part>> {
+    let of_seats = |line: &OrderLine| line.line.seat.is_some_and(|seat| seats.contains(&seat));
+    let tickets = |line: &OrderLine| of_seats(line) && line.line.kind == LineKind::Ticket;
+    let tickets_minor = left_of(order.lines.iter().filter(|line| tickets(line)))?;
+    let all_minor = left_of(&order.lines)?;
+    let counts = |line: &OrderLine| {
+        if seats.is_empty() || minor >= all_minor {
+            true
+        } else if minor == tickets_minor {
+            tickets(line)
+        } else {
+            of_seats(line)
+        }
+    };
+    let weight = |line: &OrderLine| if counts(line) { u64::try_from(line.left_minor()).unwrap_or(0) } else { 0 };
+    let weights: Vec<u64> = order.lines.iter().map(weight).collect();
+    let sum_minor = left_of(order.lines.iter().filter(|line| counts(line)))?;
+    if sum_minor == 0 {
+        return Some(Vec::new());
+    }
+    cut(order, &split(minor.min(sum_minor), &weights)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ids::OrderId;
     use crate::money::fees::{Amounts, Line};
     use crate::refund::RefundBalance;
-    use crate::refund::policy::OrderLine;
     use uuid::Uuid;
 
     fn line(kind: LineKind, seat: Option<u32>, gross_minor: i64) -> OrderLine {
         let amounts = Amounts { net_minor: gross_minor, tax_minor: 0, gross_minor };
-        OrderLine { line: Line { kind, seat: seat.map(SeatNo), amounts }, returned_minor: 0, given_back: false }
+        let line = Line { kind, seat: seat.map(SeatNo), amounts };
+        OrderLine { line, returned: Amounts::default(), given_back: false }
     }
 
     /// Seats 1, 2, 3 at 50, 70 and 120, each with a fee of 5; 3 for the order.
@@ -121,9 +152,31 @@ mod tests {
         order.lines[2].line.amounts = order.lines[0].line.amounts;
         assert_eq!(found(&order, 50), None, "either of two");
         for line in &mut order.lines[0..2] {
-            (line.given_back, line.returned_minor) = (true, line.line.amounts.gross_minor);
+            (line.given_back, line.returned) = (true, line.line.amounts);
         }
         assert_eq!(found(&order, 50), Some(vec![2]));
         assert_eq!(found(&order, 183), Some(vec![2, 3]), "all that is left");
+    }
+
+    #[test]
+    fn an_amount_is_that_of_its_seats_or_of_all_lines() {
+        use LineKind::{OrderFee, ServiceFee, Ticket};
+        let lines = vec![
+            line(Ticket, Some(1), 50),
+            line(ServiceFee, Some(1), 5),
+            line(Ticket, Some(2), 70),
+            line(OrderFee, None, 3),
+        ];
+        let order = RefundableOrder { lines, ..order() };
+        let told = |seats: &[u32], minor: i64| -> Vec<(LineKind, i64)> {
+            let seats: Vec<SeatNo> = seats.iter().copied().map(SeatNo).collect();
+            let parts = parts_of(&order, &seats, minor).unwrap();
+            parts.into_iter().map(|part| (part.kind, part.amounts.gross_minor)).collect()
+        };
+        assert_eq!(told(&[1], 50), [(Ticket, 50)]);
+        assert_eq!(told(&[1], 55), [(Ticket, 50), (ServiceFee, 5)]);
+        assert_eq!(told(&[1, 2], 128), [(Ticket, 50), (ServiceFee, 5), (Ticket, 70), (OrderFee, 3)]);
+        assert_eq!(told(&[], 64).iter().map(|(_, minor)| minor).sum::<i64>(), 64);
+        assert_eq!(told(&[], 500).iter().map(|(_, minor)| minor).sum::<i64>(), 128, "no line gives more than it has");
     }
 }

@@ -86,8 +86,8 @@ impl RefundPolicy {
 pub struct OrderLine {
     /// The line.
     pub line: Line,
-    /// What of its gross went back or is reserved to, in minor units.
-    pub returned_minor: i64,
+    /// What of it went back or is reserved to: the sum of the parts that live.
+    pub returned: Amounts,
     /// Whether its seat was given back. Then nothing of it can be given back by wish again, also where
     /// a part was kept.
     pub given_back: bool,
@@ -97,7 +97,29 @@ impl OrderLine {
     /// What of its gross is with us, in minor units.
     #[must_use]
     pub fn left_minor(&self) -> i64 {
-        self.line.amounts.gross_minor.saturating_sub(self.returned_minor).max(0)
+        self.line.amounts.gross_minor.saturating_sub(self.returned.gross_minor).max(0)
+    }
+
+    /// The next part of it, of so much gross in minor units. `None` when less is left.
+    ///
+    /// A part that fails comes back while later ones live, so the line is not given back from one end to the other.
+    /// The tax of a part is therefore what brings all parts that live then nearest to the tax of so much of the line,
+    /// within what is left of tax and net. Nothing of it is below zero, and the part that takes all that is left
+    /// takes what is left of each.
+    #[must_use]
+    pub fn next_part(&self, gross_minor: i64) -> Option<Amounts> {
+        if gross_minor < 0 {
+            return None;
+        }
+        let (whole, live) = (self.line.amounts, self.returned);
+        let together = whole.part(0, live.gross_minor.checked_add(gross_minor)?)?;
+        let net_left_minor = whole.net_minor.saturating_sub(live.net_minor).max(0);
+        let tax_left_minor = whole.tax_minor.saturating_sub(live.tax_minor).max(0);
+        let least_minor = gross_minor.saturating_sub(net_left_minor).max(0);
+        let most_minor = gross_minor.min(tax_left_minor);
+        // Not `clamp`: parts that were cut by an older rule may leave no room between the two.
+        let tax_minor = together.tax_minor.saturating_sub(live.tax_minor).max(least_minor).min(most_minor);
+        Some(Amounts { net_minor: gross_minor - tax_minor, tax_minor, gross_minor })
     }
 }
 
@@ -198,16 +220,29 @@ pub fn quote(order: &RefundableOrder, scope: &Scope, terms: Terms<'_>) -> Result
             }
             _ => line.line.amounts.gross_minor,
         };
-        u64::try_from(whole_minor.saturating_sub(line.returned_minor)).unwrap_or_default()
+        u64::try_from(whole_minor.saturating_sub(line.returned.gross_minor)).unwrap_or_default()
     };
     let wanted: Vec<u64> = order.lines.iter().map(wanted).collect();
     let parts = parts(order, &wanted).ok_or_else(|| Refusal::new(Code::Internal, "lines: they do not add up"))?;
     if parts.is_empty() {
-        return Err(Refusal::new(Code::WrongState, "nothing is left to give back"));
+        let is_wanted = wanted.iter().any(|minor| *minor > 0);
+        let is_kept = order.lines.iter().any(|line| is_chosen(line) && line.left_minor() > 0);
+        return Err(nothing_because(order, is_wanted, is_kept));
     }
     let totals = Amounts::sum(parts.iter().map(|part| part.amounts))
         .ok_or_else(|| Refusal::new(Code::Internal, "lines: their sum is too large"))?;
     Ok(Quote { order: order.order, currency: order.currency, parts, totals, seats: chosen.into_iter().collect() })
+}
+
+/// Why nothing comes back: by what the lines would give, and what they have.
+fn nothing_because(order: &RefundableOrder, is_wanted: bool, is_kept: bool) -> Refusal {
+    let why = match (is_wanted, is_kept) {
+        (true, _) if order.balance.disputed_minor > 0 => "nothing is left of the payment: a dispute took of it",
+        (true, _) => "nothing is left of the payment",
+        (false, true) => "nothing comes back now: the terms of the performance keep what is left of these seats",
+        (false, false) => "nothing is left to give back",
+    };
+    Refusal::new(Code::WrongState, why)
 }
 
 /// The seats that a refund is about.
@@ -230,7 +265,7 @@ fn chosen(order: &RefundableOrder, scope: &Scope, cause: Cause) -> Result<BTreeS
     let gone: Vec<SeatNo> =
         tickets().filter(again).filter_map(|line| line.line.seat).filter(|seat| chosen.contains(seat)).collect();
     if !gone.is_empty() {
-        return Err(Refusal::new(Code::WrongState, "seats: some were given back before").with_seats(gone));
+        return Err(Refusal::new(Code::WrongState, "seats: some were given back or asked for before").with_seats(gone));
     }
     Ok(chosen)
 }
@@ -243,12 +278,26 @@ fn parts(order: &RefundableOrder, wanted: &[u64]) -> Option<Vec<Part>> {
         0 => return Some(Vec::new()),
         sum_minor => split(sum_minor.min(order.balance.left_minor()), wanted)?,
     };
-    let mut parts = Vec::new();
-    for (line, minor) in order.lines.iter().zip(shares).filter(|(_, minor)| *minor > 0) {
-        let amounts = line.line.amounts.part(line.returned_minor, minor)?;
-        parts.push(Part { kind: line.line.kind, seat: line.line.seat, amounts });
-    }
-    Some(parts)
+    cut(order, &shares)
+}
+
+/// So much gross of each line, in minor units, as its next part. `None` when a line has less left.
+pub(super) fn cut(order: &RefundableOrder, shares: &[i64]) -> Option<Vec<Part>> {
+    let part = |(line, minor): (&OrderLine, &i64)| {
+        Some(Part { kind: line.line.kind, seat: line.line.seat, amounts: line.next_part(*minor)? })
+    };
+    order.lines.iter().zip(shares).filter(|(_, minor)| **minor > 0).map(part).collect()
+}
+
+/// The parts of a refund that is tried again: of the same gross, with net and tax as the lines have them left.
+/// Others may have been cut since it failed. `None` when a line has less left than its part.
+#[must_use]
+pub fn parts_again(order: &RefundableOrder, parts: &[Part]) -> Option<Vec<Part>> {
+    let again = |part: &Part| {
+        let line = order.lines.iter().find(|line| (line.line.kind, line.line.seat) == (part.kind, part.seat))?;
+        Some(Part { amounts: line.next_part(part.amounts.gross_minor)?, ..*part })
+    };
+    parts.iter().map(again).collect()
 }
 
 /// What the refund of a performance comes to, order by order, and the reason for each order that has

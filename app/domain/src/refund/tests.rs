@@ -74,6 +74,19 @@ fn what_a_dispute_took_is_not_given_back_as_well() {
 }
 
 #[test]
+fn what_overdrew_a_payment_is_told_by_its_cause() {
+    let reserved = RefundBalance { captured_minor: 1_000, pending_minor: 1_000, ..RefundBalance::default() };
+    assert_eq!(reserved.check_covered(), Ok(()));
+    for (done_minor, disputed_minor, cause) in
+        [(1, 0, "at the provider"), (0, 1, "dispute"), (0, 1_000, "dispute"), (1, 1, "at the provider")]
+    {
+        let refusal = RefundBalance { done_minor, disputed_minor, ..reserved }.check_covered().unwrap_err();
+        assert_eq!(refusal.code, Code::WrongState);
+        assert!(refusal.message.contains(cause), "{done_minor} and {disputed_minor}: {}", refusal.message);
+    }
+}
+
+#[test]
 fn late_money_needs_nobody_and_goodwill_needs_finance() {
     let rule = ApprovalRule { automatic_to_minor: 5_000, four_eyes_from_minor: Some(10_000) };
     for (cause, minor, approval) in [

@@ -48,8 +48,12 @@ pub enum Refused {
     TooLate,
     /// The order is not paid, or all of it was given back.
     NothingLeft,
-    /// The payment is disputed at the bank: the bank decides.
+    /// The payment was disputed at the bank: the bank decides, or has decided for the fan.
     Disputed,
+    /// The performance was cancelled: all that is left comes back by itself.
+    Cancelled,
+    /// The policy keeps all of the tickets by now.
+    AllKept,
 }
 
 /// What a choice of seats comes to, before it is asked for.

@@ -141,7 +141,7 @@ fn Terms(offer: RefundOffer, starts: domain::ZonedTime, now: domain::Millis) -> 
     let RefundOffer { until, tiers, returns_service_fee, refused, .. } = offer;
     let Some(until) = until else { return ().into_any() };
     // Where nothing can be given back at all, what would come back is no news.
-    if refused == Some(Refused::NothingLeft) {
+    if matches!(refused, Some(Refused::NothingLeft | Refused::Cancelled)) {
         return ().into_any();
     }
     view! {
@@ -162,6 +162,8 @@ fn NotNow(why: Refused) -> impl IntoView {
         Refused::TooLate => ("too_late", Icon::Clock, td_string!(lang, refunds.refused_too_late)),
         Refused::NothingLeft => ("nothing_left", Icon::Check, td_string!(lang, refunds.refused_nothing_left)),
         Refused::Disputed => ("disputed", Icon::Attention, td_string!(lang, refunds.refused_disputed)),
+        Refused::Cancelled => ("cancelled", Icon::Attention, td_string!(lang, refunds.refused_cancelled)),
+        Refused::AllKept => ("all_kept", Icon::Clock, td_string!(lang, refunds.refused_all_kept)),
     };
     view! { <div data-testid="refused" data-why=word><Remark icon><p>{text}</p></Remark></div> }.into_any()
 }

@@ -6,9 +6,9 @@ use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::refunds::{self as rows, Change, RefundInsert, RefundRow};
 use crate::postgres::{catalog, disputes, ledger, lines as billed, orders, returns, terms, tickets};
 use domain::ledger::Event;
-use domain::money::fees::Line;
+use domain::money::fees::{Amounts, Line};
 use domain::order::AttemptStatus;
-use domain::refund::policy::{OrderLine, Part, RefundableOrder};
+use domain::refund::policy::{self, OrderLine, Part, RefundableOrder};
 use domain::refund::{Approval, Cause, RefundBalance, RefundEvent, RefundOrigin, RefundStatus, transition};
 use domain::{AccountId, AttemptId, Code, Millis, Money, OrderId, RefundId, SeatNo};
 use sqlx::PgConnection;
@@ -87,25 +87,30 @@ async fn put_together(db: &mut PgConnection, order: OrderId, attempt: &AttemptRo
     // What failed or was rejected is with us; what waits is as good as gone.
     let live: Vec<&RefundRow> =
         refunds.iter().filter(|row| row.status.is_pending() || row.status == RefundStatus::Succeeded).collect();
-    let with_line = |line: Line| {
+    let with_line = |line: Line| -> Result<OrderLine> {
         let parts = live.iter().flat_map(|row| &row.parts);
-        let returned_minor = parts
-            .filter(|part| part.kind == line.kind && part.seat == line.seat)
-            .fold(0_i64, |sum, part| sum.saturating_add(part.amounts.gross_minor));
+        let parts = parts.filter(|part| part.kind == line.kind && part.seat == line.seat);
+        let returned = Amounts::sum(parts.map(|part| part.amounts))
+            .ok_or_else(|| Error::Broken(format!("the refunds of order {order} are too large")))?;
         let given_back =
             line.seat.is_some_and(|seat| back.contains(&seat) || live.iter().any(|row| row.seats.contains(&seat)));
-        OrderLine { line, returned_minor, given_back }
+        Ok(OrderLine { line, returned, given_back })
     };
-    let lines = lines(db, order).await?.into_iter().map(with_line).collect();
+    let lines = lines(db, order).await?.into_iter().map(with_line).collect::<Result<_>>()?;
     Ok(RefundableOrder { order, currency: attempt.currency, lines, balance })
 }
 
-/// Whether the lines of an order still have what these parts of them come to.
-pub(super) fn are_left(order: &RefundableOrder, parts: &[Part]) -> bool {
-    parts.iter().all(|part| {
-        let mut lines = order.lines.iter().filter(|line| line.line.kind == part.kind && line.line.seat == part.seat);
-        lines.any(|line| line.left_minor() >= part.amounts.gross_minor)
-    })
+/// The parts of a refund that failed, for another try: their net and tax are cut anew, by what lives now. None where
+/// the lines of its order have less left. Its attempt is locked; the order is, too, until the transaction ends.
+pub(super) async fn parts_again(db: &mut PgConnection, row: &RefundRow) -> Result<Option<Vec<Part>>> {
+    if row.parts.is_empty() {
+        // Nothing of it is of a line, as with late money: no other attempt is to be locked for it.
+        return Ok(Some(Vec::new()));
+    }
+    match refundable(&mut *db, row.order).await? {
+        Some((found, sold)) if sold.id == row.attempt => Ok(policy::parts_again(&found, &row.parts)),
+        _ => Ok(Some(row.parts.clone())),
+    }
 }
 
 impl Backend {

@@ -10,6 +10,7 @@ use crate::postgres::orders::{self, OrderRow};
 use crate::postgres::terms::{self, PolicyRow};
 use crate::postgres::{attempts::AttemptRow, detached, one_snapshot, refunds as rows};
 use domain::account::Session;
+use domain::money::fees::Rate;
 use domain::refund::policy::{Quote, RefundPolicy, RefundableOrder, Scope, Terms, quote};
 use domain::refund::view::{RefundOffer, RefundQuote, RefundView, Refused, ReturnableSeat};
 use domain::refund::{Approval, Cause};
@@ -43,8 +44,7 @@ impl Asked {
             return None;
         }
         if self.sale.row.cancelled {
-            // All of it comes back by itself.
-            return Some(Refused::NothingLeft);
+            return Some(Refused::Cancelled);
         }
         match (self.terms.policy.ends_before_start_ms, self.terms.policy.kept(self.now, self.sale.row.starts)) {
             (None, _) => Some(Refused::Never),
@@ -52,6 +52,23 @@ impl Asked {
             (Some(_), Ok(_)) => None,
         }
     }
+
+    /// Why nothing comes back for any of these seats, though giving back is not refused as a whole.
+    fn nothing(&self, cause: Cause, seats: &[ReturnableSeat]) -> Option<Refused> {
+        if seats.iter().any(|seat| seat.returns.is_some()) {
+            return None;
+        }
+        let starts = self.sale.row.starts;
+        let all_is_kept = cause == Cause::Wish
+            && self.terms.policy.kept(self.now, starts) == Ok(Rate::WHOLE)
+            && seats.iter().any(|seat| !seat.given_back);
+        Some(if all_is_kept { Refused::AllKept } else { Refused::NothingLeft })
+    }
+}
+
+/// The refusal where no payment was captured with which the order was sold.
+pub(super) fn not_paid<T>() -> Result<T> {
+    refuse(Code::WrongState, "the order is not paid")
 }
 
 /// The refusal of a page's word.
@@ -62,7 +79,9 @@ fn refusal<T>(why: Refused) -> Result<T> {
             Refused::Never => "tickets of this performance can't be given back",
             Refused::TooLate => "the time for giving tickets back has ended",
             Refused::NothingLeft => "nothing is left to give back",
-            Refused::Disputed => "the payment is disputed: the bank decides about it",
+            Refused::Disputed => "the payment was disputed: the bank decides about it",
+            Refused::Cancelled => "the performance was cancelled: all comes back by itself",
+            Refused::AllKept => "the terms of the performance keep all of these tickets now",
         },
     )
 }
@@ -144,7 +163,7 @@ impl Backend {
                 item: order_item(item, row.currency),
             })
             .collect();
-        let nothing = seats.iter().all(|seat| seat.returns.is_none()).then_some(Refused::NothingLeft);
+        let nothing = asked.nothing(cause, &seats);
         let policy = if cause == Cause::Wish { asked.terms.policy.clone() } else { RefundPolicy::default() };
         let until = policy.ends_before_start_ms.map(|ms| asked.sale.row.starts.plus(ms.saturating_neg()));
         Ok(RefundOffer {
@@ -219,7 +238,7 @@ impl Backend {
             if amount.minor != expected_minor {
                 return refuse(Code::WrongState, "another amount would come back now: look at it again");
             }
-            let Some((_, attempt)) = &asked.found else { return refusal(Refused::NothingLeft) };
+            let Some((_, attempt)) = &asked.found else { return not_paid() };
             let approval = this.approval(&mut tx, &row).await?.needed(Cause::Wish, amount.minor);
             let new = NewRefund {
                 order: row.id,
@@ -281,10 +300,10 @@ impl Backend {
 
 /// What a fan's choice comes to.
 fn wish<'a>(asked: &'a Asked, seats: &[SeatNo]) -> Result<(&'a RefundableOrder, Quote)> {
+    let Some((order, _)) = &asked.found else { return not_paid() };
     if let Some(why) = asked.refused(Cause::Wish) {
         return refusal(why);
     }
-    let Some((order, _)) = &asked.found else { return refusal(Refused::NothingLeft) };
     let quoted = asked.quote(order, Cause::Wish, seats)?;
     Ok((order, quoted))
 }

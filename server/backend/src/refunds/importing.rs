@@ -8,13 +8,10 @@ use crate::postgres::refunds::{self as rows, RefundRow};
 use crate::postgres::{ledger, quarantine};
 use crate::refunds::NewRefund;
 use crate::refunds::asking::refundable;
-use domain::money::fees::{Amounts, LineKind};
-use domain::money::split::split;
 use domain::order::AttemptStatus;
-use domain::refund::import::seats_of;
-use domain::refund::policy::{OrderLine, Part, RefundableOrder};
+use domain::refund::import::{parts_of, seats_of};
 use domain::refund::{Approval, Cause, RefundOrigin, RefundStatus};
-use domain::{Millis, Money, RefundId, SeatNo};
+use domain::{Millis, Money, RefundId};
 use std::sync::Arc;
 
 /// What people read beside such a refund; the program goes by its origin.
@@ -181,86 +178,4 @@ impl Backend {
 /// Whether the money of an attempt is in our books as taken.
 fn is_recorded(attempt: &AttemptRow) -> bool {
     matches!(attempt.status, AttemptStatus::Captured | AttemptStatus::Refunded)
-}
-
-/// An amount as parts of lines: of the lines of the seats that it was for, or of all that are left. What is more
-/// than the lines have is in no part.
-fn parts_of(order: &RefundableOrder, seats: &[SeatNo], minor: i64) -> Option<Vec<Part>> {
-    let of_seats = |line: &OrderLine| line.line.seat.is_some_and(|seat| seats.contains(&seat));
-    let tickets: i64 = order
-        .lines
-        .iter()
-        .filter(|line| of_seats(line) && line.line.kind == LineKind::Ticket)
-        .map(OrderLine::left_minor)
-        .sum();
-    let all: i64 = order.lines.iter().map(OrderLine::left_minor).sum();
-    let counts = |line: &OrderLine| {
-        if seats.is_empty() || minor >= all {
-            true
-        } else if minor == tickets {
-            of_seats(line) && line.line.kind == LineKind::Ticket
-        } else {
-            of_seats(line)
-        }
-    };
-    let weight = |line: &OrderLine| if counts(line) { u64::try_from(line.left_minor()).unwrap_or(0) } else { 0 };
-    let weights: Vec<u64> = order.lines.iter().map(weight).collect();
-    let sum = weights.iter().try_fold(0_u64, |sum, weight| sum.checked_add(*weight))?;
-    if sum == 0 {
-        return Some(Vec::new());
-    }
-    let shares = split(minor.min(i64::try_from(sum).ok()?), &weights)?;
-    let mut parts = Vec::new();
-    for (line, minor) in order.lines.iter().zip(shares).filter(|(_, minor)| *minor > 0) {
-        let amounts: Amounts = line.line.amounts.part(line.returned_minor, minor)?;
-        parts.push(Part { kind: line.line.kind, seat: line.line.seat, amounts });
-    }
-    Some(parts)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use domain::OrderId;
-    use domain::money::fees::Line;
-    use domain::refund::RefundBalance;
-
-    fn order() -> RefundableOrder {
-        let line = |kind, seat: Option<u32>, gross_minor| OrderLine {
-            line: Line {
-                kind,
-                seat: seat.map(SeatNo),
-                amounts: Amounts { net_minor: gross_minor, tax_minor: 0, gross_minor },
-            },
-            returned_minor: 0,
-            given_back: false,
-        };
-        RefundableOrder {
-            order: OrderId(uuid::Uuid::nil()),
-            currency: "EUR".parse().unwrap(),
-            lines: vec![
-                line(LineKind::Ticket, Some(1), 50),
-                line(LineKind::ServiceFee, Some(1), 5),
-                line(LineKind::Ticket, Some(2), 70),
-                line(LineKind::OrderFee, None, 3),
-            ],
-            balance: RefundBalance::default(),
-        }
-    }
-
-    fn told(seats: &[u32], minor: i64) -> Vec<(LineKind, i64)> {
-        let seats: Vec<SeatNo> = seats.iter().copied().map(SeatNo).collect();
-        let parts = parts_of(&order(), &seats, minor).unwrap();
-        parts.into_iter().map(|part| (part.kind, part.amounts.gross_minor)).collect()
-    }
-
-    #[test]
-    fn an_amount_is_that_of_its_seats_or_of_all_lines() {
-        use LineKind::{OrderFee, ServiceFee, Ticket};
-        assert_eq!(told(&[1], 50), [(Ticket, 50)]);
-        assert_eq!(told(&[1], 55), [(Ticket, 50), (ServiceFee, 5)]);
-        assert_eq!(told(&[1, 2], 128), [(Ticket, 50), (ServiceFee, 5), (Ticket, 70), (OrderFee, 3)]);
-        assert_eq!(told(&[], 64).iter().map(|(_, minor)| minor).sum::<i64>(), 64);
-        assert_eq!(told(&[], 500).iter().map(|(_, minor)| minor).sum::<i64>(), 128, "no line gives more than it has");
-    }
 }

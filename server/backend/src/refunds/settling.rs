@@ -7,7 +7,7 @@ use crate::payment::{ProviderError, ProviderRefund};
 use crate::postgres::refunds::{self as rows, Change, RefundRow};
 use crate::postgres::{attempts, batches, ledger, orders, returns, webhooks};
 use crate::refunds::NewRefund;
-use crate::refunds::asking::balance;
+use crate::refunds::asking::{balance, parts_again};
 use domain::ledger::Event;
 use domain::order::{OrderEvent, OrderFacts, OrderStatus, transition as order_transition};
 use domain::refund::{Approval, Cause, RefundEffect, RefundEvent, RefundStatus, Transition, transition};
@@ -181,12 +181,14 @@ impl Backend {
             return Ok(());
         }
         let now = self.now();
+        // The money goes back whatever the lines have left: then its parts stay as they were.
+        let parts = parts_again(db, row).await?.unwrap_or_else(|| row.parts.clone());
         let again = NewRefund {
             order: row.order,
             attempt: row.attempt,
             amount: left_of(db, row).await?,
             cause: row.cause,
-            parts: &row.parts,
+            parts: &parts,
             seats: &row.seats,
             asked_by: row.asked_by,
             approval: Approval::Automatic,
@@ -201,7 +203,7 @@ impl Backend {
             }
             // Somebody gave the money back at the provider, or a dispute took it.
             Err(Error::Refused(refusal)) => {
-                tracing::warn!(refund = %row.id, %refusal, "nothing is left to give back again");
+                tracing::warn!(refund = %row.id, %refusal, "too little is left to give it back again");
                 Ok(())
             }
             Err(error) => Err(error),

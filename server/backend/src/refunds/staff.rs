@@ -1,7 +1,8 @@
 //! Refunds in the hands of the staff: the list, decisions, another try, goodwill.
 
 use super::NOTE_MAX_CHARS;
-use super::asking::{NewRefund, are_left, balance, refundable};
+use super::asking::{NewRefund, balance, parts_again};
+use super::fan::not_paid;
 use super::views::{SeatNames, refund_view};
 use crate::backend::Backend;
 use crate::catalog::zoned;
@@ -79,7 +80,8 @@ impl Backend {
     ///
     /// # Errors
     /// `not_found` for another organization's; `forbidden` by role, or when another member must decide;
-    /// `wrong_state` when it waits for no decision any more, or when a dispute took the money meanwhile.
+    /// `wrong_state` when it waits for no decision any more, or when a dispute or a refund that was made at the
+    /// provider took the money meanwhile: the message says which.
     pub async fn decide_refund(
         self: &Arc<Self>,
         session: &Session,
@@ -100,9 +102,9 @@ impl Backend {
             rule.check(member.role, account, row.asked_by, row.amount.minor)?;
             let amount = row.amount.to_string();
             if approve {
-                if balance(&mut tx, &attempt).await?.is_overdrawn() {
-                    return refuse(Code::WrongState, "the payment is disputed: less is left of it than would go back");
-                }
+                // First whether it waits at all: of what was decided before, that is the reason.
+                transition(row.status, RefundEvent::Approve)?;
+                balance(&mut tx, &attempt).await?.check_covered()?;
                 this.approve_refund(&mut tx, &row, Some(account), this.now()).await?;
                 this.mail_decided(&mut tx, row.order, refund, &amount, None).await?;
             } else {
@@ -146,12 +148,9 @@ impl Backend {
                 return refuse(Code::WrongState, "this refund is not to be tried again");
             }
             // Another refund may have given back the same seats since: nobody is paid twice for them.
-            if let Some((found, sold)) = refundable(&mut tx, row.order).await?
-                && sold.id == row.attempt
-                && !are_left(&found, &row.parts)
-            {
-                return refuse(Code::WrongState, "what it gives back went by another refund meanwhile");
-            }
+            let Some(parts) = parts_again(&mut tx, &row).await? else {
+                return refuse(Code::WrongState, "what it gives back went, or is to go, by another refund");
+            };
             // That the provider's people made it was true of the first one alone.
             let note = if row.origin == RefundOrigin::Provider { "" } else { row.note.as_str() };
             let new = NewRefund {
@@ -159,7 +158,7 @@ impl Backend {
                 attempt: row.attempt,
                 amount: row.amount,
                 cause: row.cause,
-                parts: &row.parts,
+                parts: &parts,
                 seats: &row.seats,
                 asked_by: Some(account),
                 approval: Approval::Automatic,
@@ -220,7 +219,7 @@ impl Backend {
             let mut tx = this.pg.begin().await?;
             let asked = this.asked(&mut tx, &row, sale).await?;
             let Some((found, attempt)) = &asked.found else {
-                return refuse(Code::WrongState, "nothing is left to give back");
+                return not_paid();
             };
             let quoted = asked.quote(found, Cause::Goodwill, &seats)?;
             let amount = quoted.total();

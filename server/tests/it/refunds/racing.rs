@@ -1,7 +1,7 @@
 //! Refunds of one payment that are asked for at once, in every way there is: together they would be far more than
 //! was paid.
 
-use super::{account, assert_books_balance, bought, code, status};
+use super::{account, assert_books_balance, await_refund, bought, code, status};
 use crate::arena::{Arena, SOON, Setup, seats};
 use domain::Code;
 use domain::account::Role;
@@ -82,6 +82,33 @@ async fn seats_the_whole_order_and_a_refund_by_hand_at_once_never_exceed_the_pay
     let failed =
         "select count(*) from refunds where order_id = $1 and status not in ('succeeded', 'rejected', 'failed')";
     assert_eq!(arena.count_of(order.order, failed).await, 0, "each has its end");
+    assert_books_balance(&arena).await;
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_refund_by_hand_that_took_of_what_waits_is_named_to_who_decides_and_the_rest_can_be_asked_for_anew() {
+    let arena = Arena::web(Setup::default()).await;
+    let order = bought(&arena, &SEATS).await;
+    let (asking, deciding) = (arena.member(Role::Operator).await, arena.member(Role::Finance).await);
+    let ask = async || arena.backend.staff_refund(&asking.session, order.order, &seats(&SEATS), "").await.unwrap();
+    let asked = ask().await;
+    arena.provider().give_back(&order.started, 1).await;
+    eventually!(2 * SOON, "it is taken in", arena.count_of(order.order, BY_HAND).await == 1);
+    let refused = arena.backend.decide_refund(&deciding.session, asked.id, true, "").await.unwrap_err().refusal();
+    assert_eq!(refused.code, Code::WrongState);
+    let message = refused.message;
+    assert!(message.contains("given back at the provider") && !message.contains("dispute"), "{message}");
+    assert_eq!(status(&arena, asked.id).await, RefundStatus::Requested, "nothing was changed");
+
+    arena.backend.decide_refund(&deciding.session, asked.id, false, "a part went already").await.unwrap();
+    let rest = ask().await;
+    assert_eq!(rest.amount.minor, order.total.minor - 1);
+    arena.backend.decide_refund(&deciding.session, rest.id, true, "").await.unwrap();
+    await_refund(&arena, rest.id, RefundStatus::Succeeded).await;
+    arena.await_status(order.order, "refunded").await;
+    assert_eq!(arena.provider().refunded(&order.started).await, order.total.minor);
+    assert_eq!(account(&arena, order.order, "organizer_payable").await, 0);
     assert_books_balance(&arena).await;
     arena.finish().await;
 }

@@ -8,7 +8,7 @@ use domain::account::Role;
 use domain::hold::SeatState;
 use domain::order::PayStarted;
 use domain::refund::RefundStatus;
-use domain::refund::view::RefundFilter;
+use domain::refund::view::{RefundFilter, Refused};
 use futures::StreamExt as _;
 
 /// Orders of the evening that is cancelled.
@@ -109,6 +109,8 @@ async fn a_cancelled_evenings_failed_refunds_are_listed_and_tried_again_by_comma
     let view = async || arena.backend.refund_batch(&owner.session, id).await.unwrap().unwrap();
     eventually!(2 * SOON, "it failed", view().await.failed == 1);
     assert!(!view().await.done);
+    let why = async || arena.backend.refund_offer(&order.fan.session, order.order).await.unwrap().refused;
+    eventually!(SOON, "the fan reads why nothing can be given back", why().await == Some(Refused::Cancelled));
     let (_, said, _) = run("refund-status", &[]).await;
     assert!(said.contains("failed     1"), "{said}");
     arena.provider().switch(serde_json::json!({})).await;

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::money::fees::{Bill, FeeSchedule, PricedSeat, TaxMode, TaxRule};
-use crate::refund::RefundStatus;
+use crate::refund::import::{parts_of, seats_of};
+use crate::refund::{RefundEvent, RefundStatus, transition};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -26,7 +27,10 @@ fn policy() -> RefundPolicy {
 }
 
 fn bill(prices: &[i64]) -> Bill {
-    let tax = TaxRule { rate: rate(1_900), mode: TaxMode::Inclusive };
+    bill_with(prices, TaxRule { rate: rate(1_900), mode: TaxMode::Inclusive })
+}
+
+fn bill_with(prices: &[i64], tax: TaxRule) -> Bill {
     let fees = FeeSchedule {
         service_fixed_minor: 150,
         order_fixed_minor: 99,
@@ -40,8 +44,11 @@ fn bill(prices: &[i64]) -> Bill {
 }
 
 fn order(prices: &[i64]) -> RefundableOrder {
-    let bill = bill(prices);
-    let line = |line: &Line| OrderLine { line: *line, returned_minor: 0, given_back: false };
+    order_of(&bill(prices))
+}
+
+fn order_of(bill: &Bill) -> RefundableOrder {
+    let line = |line: &Line| OrderLine { line: *line, returned: Amounts::default(), given_back: false };
     RefundableOrder {
         order: OrderId(Uuid::from_u128(1)),
         currency: bill.currency(),
@@ -67,7 +74,7 @@ fn told(quote: &Quote) -> Vec<(LineKind, Option<u32>, i64)> {
 fn apply(order: &mut RefundableOrder, quote: &Quote) {
     for part in &quote.parts {
         let line = order.lines.iter_mut().find(|l| (l.line.kind, l.line.seat) == (part.kind, part.seat)).unwrap();
-        line.returned_minor += part.amounts.gross_minor;
+        line.returned = line.returned.checked_add(part.amounts).unwrap();
     }
     for line in &mut order.lines {
         line.given_back |= line.line.seat.is_some_and(|seat| quote.seats.contains(&seat));
@@ -149,6 +156,59 @@ fn never_more_than_is_left_of_the_payment() {
 }
 
 #[test]
+fn why_nothing_comes_back_is_told_by_its_cause() {
+    let (order, policy) = (order(&[1_000]), policy());
+    let why = |order: &RefundableOrder, cause, days_left| {
+        let refusal = quote(order, &Scope::Order, terms(cause, &policy, days_left)).unwrap_err();
+        assert_eq!(refusal.code, Code::WrongState);
+        refusal.message
+    };
+    let keeps_all = RefundPolicy { returns_order_fee: false, ..policy.clone() };
+    let kept = quote(&order, &seats(&[0]), terms(Cause::Wish, &keeps_all, 3)).unwrap_err().message;
+    assert!(kept.contains("keep"), "{kept}");
+    let mut gone = order.clone();
+    gone.balance.done_minor = gone.balance.captured_minor;
+    assert_eq!(why(&gone, Cause::Goodwill, 10), "nothing is left of the payment");
+    let mut disputed = order.clone();
+    disputed.balance.disputed_minor = disputed.balance.captured_minor;
+    assert!(why(&disputed, Cause::Goodwill, 10).contains("dispute"));
+    let mut back = order.clone();
+    let all = quote(&back, &Scope::Order, terms(Cause::Goodwill, &policy, 10)).unwrap();
+    apply(&mut back, &all);
+    assert_eq!(why(&back, Cause::Goodwill, 10), "nothing is left to give back");
+}
+
+#[test]
+fn a_part_that_comes_back_before_a_later_one_takes_no_unit_of_the_tax_along() {
+    let amounts = |net_minor, tax_minor| Amounts { net_minor, tax_minor, gross_minor: net_minor + tax_minor };
+    let line = |returned| OrderLine {
+        line: Line { kind: LineKind::Ticket, seat: Some(SeatNo(0)), amounts: amounts(84, 16) },
+        returned,
+        given_back: false,
+    };
+    let first = line(Amounts::default()).next_part(3).unwrap();
+    let second = line(first).next_part(1).unwrap();
+    assert_eq!((first, second), (amounts(3, 0), amounts(0, 1)));
+    // The first one failed. The range of the line that it had is not given back a second time.
+    let alone = line(second);
+    assert_eq!(alone.next_part(1), Some(amounts(1, 0)), "a unit of tax went ahead");
+    assert_eq!(alone.next_part(99), Some(amounts(84, 15)), "what is left of each");
+    assert_eq!((alone.next_part(100), alone.next_part(-1)), (None, None));
+}
+
+#[test]
+fn a_refund_that_is_tried_again_is_cut_by_what_lives_then() {
+    let (mut order, policy) = (order(&[100]), policy());
+    let asked = terms(Cause::Goodwill, &policy, 10);
+    let whole = quote(&order, &Scope::Order, asked).unwrap();
+    assert_eq!(parts_again(&order, &whole.parts).as_deref(), Some(&whole.parts[..]));
+    let by_hand = parts_of(&order, &[SeatNo(0)], 3).unwrap();
+    let first = order.lines.iter_mut().find(|line| line.line.kind == LineKind::Ticket).unwrap();
+    first.returned = by_hand.iter().find(|part| part.kind == LineKind::Ticket).unwrap().amounts;
+    assert_eq!(parts_again(&order, &whole.parts), None, "it would be given back twice");
+}
+
+#[test]
 fn seats_of_others_and_no_seats_are_refused() {
     let (order, policy) = (order(&[1_000]), policy());
     let other = quote(&order, &seats(&[0, 7]), terms(Cause::Goodwill, &policy, 1)).unwrap_err();
@@ -201,5 +261,134 @@ proptest! {
         prop_assert_eq!(back, paid);
         prop_assert_eq!(order.balance.left_minor(), 0);
         prop_assert!(order.lines.iter().all(|line| line.left_minor() == 0));
+    }
+}
+
+/// An order whose refunds come and go in any order: the parts and seats of each, and where it stands.
+struct Story {
+    paid: RefundableOrder,
+    refunds: Vec<(Vec<Part>, Vec<SeatNo>, RefundStatus)>,
+}
+
+/// What happens next.
+#[derive(Clone, Debug)]
+enum Happens {
+    /// Seats are given back, so many days before the start.
+    Asked(Cause, Vec<u32>, i64),
+    /// An amount is given back at the provider.
+    ByHand(i64),
+    /// One of the refunds takes a step, where its machine has it.
+    Told(usize, RefundEvent),
+    /// One that failed is tried again.
+    Again(usize),
+}
+
+fn anything() -> impl Strategy<Value = Happens> {
+    use RefundEvent::{Approve, Fail, Reject, Submit, Succeed};
+    let cause = prop::sample::select(vec![Cause::Wish, Cause::Goodwill]);
+    let asked = (cause, prop::collection::vec(0..3_u32, 1..3), 0..60_i64);
+    let event = prop::sample::select(vec![Approve, Reject, Submit, Succeed, Fail, Fail]);
+    prop_oneof![
+        2 => asked.prop_map(|(cause, seats, days_left)| Happens::Asked(cause, seats, days_left)),
+        3 => (1..200_i64).prop_map(Happens::ByHand),
+        8 => (0..12_usize, event).prop_map(|(which, event)| Happens::Told(which, event)),
+        2 => (0..12_usize).prop_map(Happens::Again),
+    ]
+}
+
+impl Story {
+    fn live(&self) -> impl Iterator<Item = &(Vec<Part>, Vec<SeatNo>, RefundStatus)> {
+        self.refunds.iter().filter(|(_, _, status)| status.is_pending() || *status == RefundStatus::Succeeded)
+    }
+
+    /// The order as the next refund finds it.
+    fn order(&self) -> RefundableOrder {
+        let mut order = self.paid.clone();
+        for line in &mut order.lines {
+            let (kind, seat) = (line.line.kind, line.line.seat);
+            let parts = self.live().flat_map(|(parts, _, _)| parts);
+            let parts = parts.filter(|part| (part.kind, part.seat) == (kind, seat));
+            line.returned = Amounts::sum(parts.map(|part| part.amounts)).unwrap();
+            line.given_back = seat.is_some_and(|seat| self.live().any(|(_, seats, _)| seats.contains(&seat)));
+        }
+        let gross = |parts: &[Part]| parts.iter().map(|part| part.amounts.gross_minor).sum::<i64>();
+        let refunds = self.refunds.iter().map(|(parts, _, status)| (*status, gross(parts)));
+        order.balance = RefundBalance::of(order.balance.captured_minor, 0, refunds).unwrap();
+        order
+    }
+
+    fn add(&mut self, parts: Vec<Part>, seats: Vec<SeatNo>) {
+        if !parts.is_empty() {
+            self.refunds.push((parts, seats, RefundStatus::Requested));
+        }
+    }
+
+    fn give_back(&mut self, scope: &Scope, terms: Terms<'_>) {
+        if let Ok(quote) = quote(&self.order(), scope, terms) {
+            self.add(quote.parts, quote.seats);
+        }
+    }
+
+    fn goes_on(&mut self, what: Happens, policy: &RefundPolicy) {
+        let order = self.order();
+        match what {
+            Happens::Asked(cause, chosen, days_left) => {
+                self.give_back(&seats(&chosen), terms(cause, policy, days_left));
+            }
+            Happens::ByHand(minor) => {
+                let minor = minor.min(order.balance.left_minor());
+                let seats = seats_of(&order, minor).unwrap_or_default();
+                self.add(parts_of(&order, &seats, minor).unwrap(), seats);
+            }
+            Happens::Told(which, event) => {
+                if let Some((_, _, status)) = self.refunds.get_mut(which)
+                    && let Ok(step) = transition(*status, event)
+                {
+                    *status = step.to;
+                }
+            }
+            Happens::Again(which) => {
+                if let Some((parts, seats, RefundStatus::Failed)) = self.refunds.get(which)
+                    && let Some(parts) = parts_again(&order, parts)
+                {
+                    let seats = seats.clone();
+                    self.add(parts, seats);
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+    /// Refunds of the same lines by policy, beyond it and by hand at the provider, many on their way at once, which
+    /// succeed, fail, are turned down, come back and are tried again in any order: no part is ever below zero, no line
+    /// gives more net or tax than it has, and once all is back, each line is, net and tax to the unit.
+    #[test]
+    fn whatever_the_order_in_which_parts_come_and_go_a_line_comes_back_to_the_unit(
+        prices in prop::collection::vec(1..300_i64, 1..3),
+        tax in (0..10_000_u32, any::<bool>()),
+        happens in prop::collection::vec(anything(), 0..40),
+    ) {
+        let mode = if tax.1 { TaxMode::Inclusive } else { TaxMode::Added };
+        let bill = bill_with(&prices, TaxRule { rate: rate(tax.0), mode });
+        let mut story = Story { paid: order_of(&bill), refunds: Vec::new() };
+        let policy = policy();
+        for what in happens {
+            story.goes_on(what, &policy);
+            let order = story.order();
+            prop_assert_eq!(order.balance.left_minor(), order.lines.iter().map(OrderLine::left_minor).sum::<i64>());
+            prop_assert!(story.refunds.iter().flat_map(|(parts, _, _)| parts).all(|part| part.amounts.adds_up()));
+            for OrderLine { line, returned, .. } in &order.lines {
+                prop_assert!(returned.adds_up(), "{:?}", returned);
+                prop_assert!(returned.net_minor <= line.amounts.net_minor, "{:?} of {:?}", returned, line);
+                prop_assert!(returned.tax_minor <= line.amounts.tax_minor, "{:?} of {:?}", returned, line);
+            }
+        }
+        story.give_back(&Scope::Order, terms(Cause::Cancelled, &policy, 0));
+        for line in story.order().lines {
+            prop_assert_eq!(line.returned, line.line.amounts);
+        }
     }
 }

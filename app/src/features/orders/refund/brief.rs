@@ -48,7 +48,7 @@ fn Brief(offer: RefundOffer) -> impl IntoView {
     let way = match (refused, history.is_some()) {
         (None, _) => Some(view! { <Way order/> }.into_any()),
         (Some(_), true) => Some(link(td_string!(lang, refunds.details))),
-        (Some(Refused::NothingLeft), false) => None,
+        (Some(Refused::NothingLeft | Refused::Cancelled), false) => None,
         // Why not is told there.
         (Some(_), false) => Some(link(td_string!(lang, refunds.give_back))),
     };
