@@ -159,15 +159,21 @@ pub const FAULT_POINTS: &[&str] = &[
     "after-capture",
     "after-confirm",
     "after-create",
+    "after-ended-read",
+    "after-fan-cancel",
+    "after-give-up",
     "after-inbox",
     "after-mail",
     "after-payment-read",
     "after-quarantine-refund",
     "after-refund",
+    "after-release",
     "after-return",
+    "after-unused-cancel",
     "after-webhook",
     "attempt-claimed",
     "batch-order-done",
+    "before-accept-commit",
     "before-ask-commit",
     "before-batch-commit",
     "before-begin-commit",
@@ -176,41 +182,90 @@ pub const FAULT_POINTS: &[&str] = &[
     "before-canceled-commit",
     "before-capture",
     "before-captured-commit",
+    "before-close-commit",
     "before-confirm",
     "before-create",
     "before-decide-commit",
+    "before-decline-commit",
+    "before-differences-commit",
+    "before-dispute-commit",
+    "before-ended-read",
     "before-event",
+    "before-expiry-commit",
+    "before-fan-cancel",
+    "before-fault-commit",
+    "before-fees-commit",
+    "before-freeze-commit",
+    "before-give-up",
     "before-import",
     "before-inbox",
     "before-issue-commit",
     "before-keyed-answer",
+    "before-lines-commit",
     "before-numbers-commit",
+    "before-offer-commit",
     "before-payment-read",
+    "before-quarantine-failed",
     "before-quarantine-refund",
+    "before-quarantine-returned",
     "before-reclaim-commit",
     "before-refund",
+    "before-refund-call",
     "before-refund-commit",
+    "before-reissue-commit",
+    "before-release",
+    "before-rename-commit",
+    "before-repair",
+    "before-retry-commit",
     "before-return",
+    "before-step-commit",
     "before-take-back",
+    "before-take-back-commit",
+    "before-unused-cancel",
     "between-allocating",
     "captured-committed",
+    "differences-kept",
+    "dispute-committed",
+    "ended-answered",
     "event-applied",
+    "fees-posted",
+    "hold-ended",
     "hold-extended",
+    "hold-swept",
     "imported",
     "issued",
+    "late-noted",
+    "lines-kept",
+    "offer-expired",
+    "order-closed",
     "payment-begun",
     "payment-opened",
     "performance-cancelled",
     "plan-change-at-rest",
     "plan-change-committed",
+    "quarantine-failed",
+    "quarantine-returned",
     "reclaim-committed",
     "reclaim-taken",
     "refund-asked",
+    "refund-call-begun",
     "refund-committed",
     "refund-decided",
+    "refund-fault-noted",
+    "refund-retried",
+    "repair-done",
+    "repair-noted",
     "returned",
+    "step-committed",
     "take-back-noted",
     "taken-back",
+    "ticket-accepted",
+    "ticket-declined",
+    "ticket-offered",
+    "ticket-reissued",
+    "ticket-renamed",
+    "ticket-taken-back",
+    "tickets-frozen",
 ];
 
 impl Backend {
@@ -331,7 +386,7 @@ pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
     use std::path::Path;
 
     /// The names that sources below a folder stop at.
@@ -355,5 +410,54 @@ mod tests {
         let listed: BTreeSet<String> = FAULT_POINTS.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(listed.len(), FAULT_POINTS.len(), "each once");
         assert_eq!(called, listed);
+    }
+
+    /// Sources that move money, seats or tickets: files, and folders with all that is in them.
+    const MOVING: &[&str] =
+        &["pay.rs", "pay", "refunds", "settlement.rs", "settlement", "tickets.rs", "tickets", "work/sweeper.rs"];
+    /// How many commits of a file have no point, and why none is needed.
+    const WITHOUT_POINT: &[(&str, usize, &str)] = &[
+        ("pay/providers.rs", 1, "a choice for payments to come: nothing moves"),
+        ("refunds/cancelling.rs", 1, "orders are to be looked at again, which their own points see to"),
+        ("refunds/settling.rs", 1, "rows that the version before reserved; the refund itself has points"),
+        ("refunds/terms.rs", 2, "rules for refunds to come: nothing moves"),
+        ("settlement/staff.rs", 1, "a person's word about a difference: nothing moves"),
+        ("tickets/changing.rs", 1, "revoking by itself: no command and no page does it"),
+        ("tickets/transfers.rs", 1, "an offer of a ticket that somebody revoked by hand in the rows"),
+    ];
+    /// How many lines a point may be away from its commit.
+    const NEAR_LINES: usize = 2;
+
+    /// The commits of sources that have no point near, by file.
+    fn bare_commits(root: &Path, path: &Path, found: &mut BTreeMap<String, usize>) {
+        if path.is_dir() {
+            for entry in std::fs::read_dir(path).unwrap() {
+                bare_commits(root, &entry.unwrap().path(), found);
+            }
+            return;
+        }
+        let text = std::fs::read_to_string(path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        let is_bare = |at: &usize| {
+            let near = at.saturating_sub(NEAR_LINES)..lines.len().min(at + NEAR_LINES + 1);
+            lines[*at].contains(".commit()") && !lines[near].iter().any(|line| line.contains(".fault(\""))
+        };
+        let bare = (0..lines.len()).filter(is_bare).count();
+        if bare > 0 {
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap();
+            found.insert(name.to_owned(), bare);
+        }
+    }
+
+    #[test]
+    fn every_commit_on_the_way_of_money_seats_and_tickets_has_a_fault_point() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        let mut found = BTreeMap::new();
+        for path in MOVING {
+            bare_commits(&root, &root.join(path), &mut found);
+        }
+        let known: BTreeMap<String, usize> =
+            WITHOUT_POINT.iter().map(|(file, commits, _)| ((*file).to_owned(), *commits)).collect();
+        assert_eq!(found, known, "commits without a point, and those that need none");
     }
 }

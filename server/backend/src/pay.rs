@@ -215,7 +215,10 @@ impl Backend {
         if !attempts::set_open(&self.pg, attempt.id, &payment.id, &payment.hosted_url).await? {
             // Ended while the provider answered, or another round's payment is the attempt's: nobody is sent to one
             // that is asked about no more.
-            match provider.cancel(&payment.id, &keys::cancel_unused(attempt)).await {
+            self.fault("before-unused-cancel");
+            let ended = provider.cancel(&payment.id, &keys::cancel_unused(attempt)).await;
+            self.fault("after-unused-cancel");
+            match ended {
                 Err(e) if !e.is_final() => return Err(e.into()),
                 // Paid meanwhile, or ended: both are decided.
                 Ok(_) | Err(_) => {}
@@ -260,7 +263,10 @@ impl Backend {
         let Some(attempt) = self.open_attempt_of(row.id).await? else { return Ok(()) };
         if let Some(id) = &attempt.provider_ref {
             let provider = self.provider_named(&attempt.provider)?;
-            match provider.cancel(id, &keys::cancel(&attempt)).await {
+            self.fault("before-fan-cancel");
+            let ended = provider.cancel(id, &keys::cancel(&attempt)).await;
+            self.fault("after-fan-cancel");
+            match ended {
                 Ok(_) => {}
                 // A refusal means that it was captured or cancelled before: settling finds out which.
                 Err(e) if e.is_final() => {}
@@ -276,7 +282,9 @@ impl Backend {
         let step = transition(OrderFacts { status: row.status, expires: row.expires }, event, now)?;
         let mut tx = self.pg.begin().await?;
         let moved = orders::apply(&mut tx, row, step, event, expires, now).await?;
+        self.fault("before-step-commit");
         tx.commit().await?;
+        self.fault("step-committed");
         Ok(moved)
     }
 }

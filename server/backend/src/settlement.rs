@@ -177,7 +177,9 @@ impl Backend {
         let mut tx = self.pg.begin().await?;
         rows::keep(&mut tx, provider, &lines, self.now()).await?;
         rows::name_orders(&mut *tx, provider, from, to).await?;
+        self.fault("before-lines-commit");
         tx.commit().await?;
+        self.fault("lines-kept");
         Ok(lines.len())
     }
 
@@ -197,7 +199,9 @@ impl Backend {
         let open = differences::open(&mut *tx, provider, day).await?;
         let next = next_run(day, self.config.settlement_grace_ms, now, open);
         days::matched(&mut *tx, provider, day, now, next).await?;
+        self.fault("before-differences-commit");
         tx.commit().await?;
+        self.fault("differences-kept");
         for one in &found {
             metrics::counter!("stararena_differences_total", "kind" => one.kind.as_str()).increment(1);
         }

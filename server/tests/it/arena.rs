@@ -21,6 +21,7 @@ pub(crate) use fan::Fan;
 pub(crate) use http::Reply;
 pub(crate) use kept::{kept_from, seat_set};
 pub(crate) use member::ORGANIZATION;
+pub(crate) use parts::reached;
 pub(crate) use process::{program, run_to_end};
 pub(crate) use provider::Provider;
 

@@ -6,7 +6,7 @@
 //! point that is never reached fails its test.
 
 use crate::arena::provider::GOOD_CARD;
-use crate::arena::{Arena, Fan, SOON, Setup};
+use crate::arena::{Arena, Fan, SOON, Setup, program, reached, run_to_end};
 use crate::purchase::assert_paid_once;
 use crate::reclaim::{ask_at, hasty, lost};
 use backend::FAULT_POINTS;
@@ -15,7 +15,8 @@ use domain::hold::{Held, SeatState};
 use domain::order::PayStarted;
 use domain::refund::RefundStatus;
 use std::collections::BTreeSet;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use ways::{Way, way};
 
 /// How long a flow may take with all of its deaths: each costs a start of the program.
 const FLOW_LIMIT: Duration = Duration::from_secs(90);
@@ -24,91 +25,9 @@ const FLOWS_MAX: usize = 3;
 /// Longer than a test takes.
 const HOLD_TTL_MS: i64 = 600_000;
 
-/// What must be done to come to a point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    /// Two seats are paid: from Pay to the provider's page.
-    Pay,
-    /// They were paid: from the provider's word to tickets and mail.
-    Settle,
-    /// A payment had its time, and is ended at the provider.
-    End,
-    /// Staff gives the money of two seats back.
-    Refund,
-    /// Money was given back at the provider, by its own staff.
-    Import,
-    /// A performance is cancelled.
-    Cancel,
-    /// Money came late, and has its seats once more.
-    Reclaim,
-    /// It is no step of a payment, or money that is no order's: its own tests come to it.
-    Elsewhere,
-}
-
-/// The way to a point; none for one that nobody has thought of here.
-fn way(point: &str) -> Option<Way> {
-    Some(match point {
-        "attempt-claimed"
-        | "hold-extended"
-        | "before-begin-commit"
-        | "payment-begun"
-        | "before-create"
-        | "after-create"
-        | "payment-opened" => Way::Pay,
-        "before-inbox"
-        | "after-inbox"
-        | "before-event"
-        | "event-applied"
-        | "before-payment-read"
-        | "after-payment-read"
-        | "before-capture"
-        | "after-capture"
-        | "before-captured-commit"
-        | "captured-committed"
-        | "before-issue-commit"
-        | "issued"
-        | "before-confirm"
-        | "after-confirm"
-        | "after-mail" => Way::Settle,
-        "before-cancel"
-        | "after-cancel"
-        | "before-canceled-commit"
-        | "before-take-back"
-        | "taken-back"
-        | "take-back-noted" => Way::End,
-        "before-ask-commit"
-        | "refund-asked"
-        | "before-decide-commit"
-        | "refund-decided"
-        | "before-refund"
-        | "after-refund"
-        | "before-refund-commit"
-        | "refund-committed"
-        | "before-return"
-        | "after-return"
-        | "returned" => Way::Refund,
-        "before-import" | "imported" => Way::Import,
-        "before-cancel-commit" | "performance-cancelled" | "before-batch-commit" | "batch-order-done" => Way::Cancel,
-        "reclaim-taken" | "before-reclaim-commit" | "reclaim-committed" => Way::Reclaim,
-        "after-webhook"
-        | "before-keyed-answer"
-        | "before-numbers-commit"
-        | "before-quarantine-refund"
-        | "after-quarantine-refund"
-        | "between-allocating"
-        | "plan-change-at-rest"
-        | "plan-change-committed" => Way::Elsewhere,
-        _ => return None,
-    })
-}
-
-#[test]
-fn every_point_has_a_way_to_it() {
-    let without: Vec<_> = FAULT_POINTS.iter().filter(|point| way(point).is_none()).collect();
-    assert!(without.is_empty(), "nobody drives {without:?}");
-    for wanted in [Way::Pay, Way::Settle, Way::End, Way::Refund, Way::Import, Way::Cancel, Way::Reclaim] {
-        assert!(FAULT_POINTS.iter().any(|point| way(point) == Some(wanted)), "{wanted:?} has no point");
-    }
+/// All points of a way.
+fn points_of(wanted: Way) -> Vec<&'static str> {
+    FAULT_POINTS.iter().copied().filter(|point| way(point) == Some(wanted)).collect()
 }
 
 /// A server that dies at each of some points.
@@ -121,7 +40,12 @@ struct Doomed {
 impl Doomed {
     /// The server is started anew, with the points of a way.
     async fn start(arena: &mut Arena, wanted: Way) -> Self {
-        let left = FAULT_POINTS.iter().copied().filter(|point| way(point) == Some(wanted)).collect();
+        Self::at(arena, &points_of(wanted)).await
+    }
+
+    /// The server is started anew, with these points: of a way that has points of others in it.
+    async fn at(arena: &mut Arena, points: &[&'static str]) -> Self {
+        let left = points.iter().copied().collect();
         let doomed = Self { left, deaths: arena.points_reached().len() };
         arena.kill_server().await;
         doomed.bring_back(arena).await;
@@ -152,13 +76,28 @@ impl Doomed {
     }
 }
 
+/// Runs a command that dies at the first of some points that it comes to: which one that was; none where it went
+/// through.
+async fn died_at(arena: &Arena, args: &[&str], points: &BTreeSet<&'static str>) -> Option<String> {
+    let points: Vec<&str> = points.iter().copied().collect();
+    let mut command = program(arena.settings());
+    command.args(args).env("STARARENA_FAULT_POINTS", points.join(","));
+    let (code, out, err) = run_to_end(command).await;
+    let point = reached(&err).pop();
+    // A process that was killed has no code.
+    assert_eq!(code, if point.is_some() { None } else { Some(0) }, "{out}{err}");
+    point
+}
+
 /// What a dead worker had in hand is due again: without this each death costs the time of its claim.
 async fn forget_claims(arena: &Arena) {
     for sql in [
         "update payment_inbox set next_try_ms = 0 where applied_ms is null",
         "update attempts set next_query_ms = 0 where status in ('created', 'open', 'authorized')",
+        "update attempts set next_query_ms = 0 where status = 'canceled' and ended_queries is not null",
         "update outbox set next_try_ms = 0 where done_ms is null",
         "update refunds set due_ms = 0 where status in ('approved', 'submitted')",
+        "update payment_quarantine set next_try_ms = 0 where resolved_ms is null",
     ] {
         sqlx::query(sql).execute(&arena.pg).await.unwrap();
     }
@@ -167,17 +106,29 @@ async fn forget_claims(arena: &Arena) {
 /// Looks again until a condition holds, and brings the server back whenever it has died.
 macro_rules! survives {
     ($doomed:expr, $arena:expr, $what:expr, $check:expr) => {{
-        let deadline = Instant::now() + FLOW_LIMIT;
+        let limit = $crate::killing_money::FLOW_LIMIT;
+        let deadline = std::time::Instant::now() + limit;
         loop {
             $doomed.revive($arena).await;
             if $check {
                 break;
             }
-            assert!(Instant::now() < deadline, "not within {FLOW_LIMIT:?}: {}; to meet: {:?}", $what, $doomed.left);
-            tokio::time::sleep(Duration::from_millis(20)).await;
+            assert!(
+                std::time::Instant::now() < deadline,
+                "not within {limit:?}: {}; to meet: {:?}",
+                $what,
+                $doomed.left
+            );
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     }};
 }
+
+mod books;
+mod changes;
+mod ends;
+mod late;
+mod ways;
 
 /// What still has to happen by itself.
 const WAITING: &str = "select (select count(*) from outbox where done_ms is null)

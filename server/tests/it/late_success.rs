@@ -21,7 +21,7 @@ async fn page_closed(arena: &Arena, fan: &Fan, seats: &str) -> (Held, PayStarted
 }
 
 /// The same, when the order has closed with it and its seats are free.
-async fn order_closed(arena: &Arena, fan: &Fan, seats: &str) -> (Held, PayStarted) {
+pub(crate) async fn order_closed(arena: &Arena, fan: &Fan, seats: &str) -> (Held, PayStarted) {
     let (held, started) = page_closed(arena, fan, seats).await;
     arena.await_status(held.order, "closed").await;
     for seat in &held.seats {
@@ -31,13 +31,13 @@ async fn order_closed(arena: &Arena, fan: &Fan, seats: &str) -> (Held, PayStarte
 }
 
 /// The bank says yes too late, and the provider takes the money: nobody of ours is told.
-async fn taken_after_all(arena: &Arena, started: &PayStarted) {
+pub(crate) async fn taken_after_all(arena: &Arena, started: &PayStarted) {
     arena.provider().succeed(started).await;
     arena.provider().capture(started).await;
 }
 
 /// The time of the schedule's next question about ended attempts has come.
-async fn question_is_due(arena: &Arena) {
+pub(crate) async fn question_is_due(arena: &Arena) {
     let sql = "update attempts set next_query_ms = 0 where status = 'canceled' and ended_queries is not null";
     sqlx::query(sql).execute(&arena.pg).await.unwrap();
 }

@@ -12,7 +12,7 @@ use domain::{Code, OrderId};
 /// So that money goes back within a test.
 const SOON_MS: &str = "200";
 const WAITING: &str = "select count(*) from payment_quarantine where kind = 'payment' and resolved_ms is null";
-const RETURNED: &str = "select count(*) from payment_quarantine where resolution = 'returned'";
+pub(crate) const RETURNED: &str = "select count(*) from payment_quarantine where resolution = 'returned'";
 const CANCELED: &str = "select count(*) from attempts where order_id = $1 and status = 'canceled'";
 
 /// A payment whose attempt expects another amount, and which was taken at the provider all the same.
@@ -57,7 +57,7 @@ async fn balance(arena: &Arena, account: &str) -> i64 {
 }
 
 /// The books after money went back that was nobody's sale.
-async fn assert_books_are_even(arena: &Arena) {
+pub(crate) async fn assert_books_are_even(arena: &Arena) {
     for account in ["provider_clearing", "order_receivable", "refunds_payable"] {
         assert_eq!(balance(arena, account).await, 0, "{account}");
     }

@@ -43,7 +43,9 @@ impl Backend {
         self.settle(&attempt).await?;
         let mut tx = self.pg.begin().await?;
         if self.follow(&mut tx, provider.name(), &attempt, &told).await? {
+            self.fault("before-dispute-commit");
             tx.commit().await?;
+            self.fault("dispute-committed");
             self.wake.outbox.notify_one();
             self.wake.release.notify_one();
             self.wake.query.notify_one();

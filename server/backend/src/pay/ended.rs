@@ -37,6 +37,7 @@ impl Backend {
     /// Outages: the schedule calls again.
     pub(crate) async fn ask_about_ended(self: &Arc<Self>, attempt: &AttemptRow) -> Result<()> {
         self.settle_ended(attempt, None).await?;
+        self.fault("ended-answered");
         Ok(attempts::asked_ended(&self.pg, attempt.id, self.now()).await?)
     }
 
@@ -48,7 +49,10 @@ impl Backend {
     /// Outages; `unavailable` while nothing can be said about the seats. The schedule calls again.
     pub(crate) async fn settle_ended(self: &Arc<Self>, attempt: &AttemptRow, told: Option<&str>) -> Result<()> {
         let Some(id) = attempt.provider_ref.as_deref().or(told) else { return Ok(()) };
-        let payment = self.provider_named(&attempt.provider)?.get(id).await?;
+        let provider = self.provider_named(&attempt.provider)?;
+        self.fault("before-ended-read");
+        let payment = provider.get(id).await?;
+        self.fault("after-ended-read");
         if payment.state == ProviderState::Canceled {
             return Ok(());
         }
@@ -65,6 +69,7 @@ impl Backend {
             // Somebody else has settled it, or its money was set aside and goes back from there.
             return Ok(());
         }
+        self.fault("late-noted");
         if !taken {
             return self.cancel_there(&order, attempt, &payment).await;
         }

@@ -212,7 +212,9 @@ impl Backend {
             let event = Event::RefundSucceeded { refund: begun.refund, order: attempt.order, amount: begun.amount };
             ledger::post(&mut tx, &event, now).await?;
         }
+        self.fault("before-quarantine-returned");
         tx.commit().await?;
+        self.fault("quarantine-returned");
         metrics::counter!("stararena_quarantine_returned_total").increment(1);
         tracing::info!(quarantine = row.id, payment = row.payment, "money that was set aside went back");
         Ok(())
@@ -242,7 +244,9 @@ impl Backend {
             };
             ledger::post(&mut tx, &event, now).await?;
         }
+        self.fault("before-quarantine-failed");
         tx.commit().await?;
+        self.fault("quarantine-failed");
         tracing::error!(
             quarantine = row.id,
             payment = row.payment,

@@ -250,7 +250,9 @@ impl Backend {
     async fn give_seats_up(&self, sale: &Sale, order: &OrderRow, attempt: &AttemptRow, fence: i64) -> Result<()> {
         let mut tx = self.pg.begin().await?;
         if attempts::hold_uncaptured(&mut *tx, attempt.id).await? {
+            self.fault("before-give-up");
             self.seats.give_up(&sale.keys, sale.row.epoch, order.id, fence).await?;
+            self.fault("after-give-up");
         }
         tx.rollback().await?;
         Ok(())

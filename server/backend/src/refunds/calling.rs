@@ -46,7 +46,9 @@ impl Backend {
         let (now, mut tx) = (self.now(), self.pg.begin().await?);
         let (calls, began) = begun(refund_keys::lock(&mut tx, reference, now).await?, now);
         refund_keys::save(&mut *tx, reference, &calls).await?;
+        self.fault("before-refund-call");
         tx.commit().await?;
+        self.fault("refund-call-begun");
         Ok((calls.generation, began))
     }
 
@@ -55,7 +57,10 @@ impl Backend {
         let mut tx = self.pg.begin().await?;
         let calls = faulted(refund_keys::lock(&mut tx, reference, self.now()).await?, generation, began);
         refund_keys::save(&mut *tx, reference, &calls).await?;
-        Ok(tx.commit().await?)
+        self.fault("before-fault-commit");
+        tx.commit().await?;
+        self.fault("refund-fault-noted");
+        Ok(())
     }
 }
 

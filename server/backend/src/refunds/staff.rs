@@ -172,7 +172,9 @@ impl Backend {
             batches::follow(&mut *tx, refund, id).await?;
             let detail = json!({ "refund": refund, "again": id, "amount": row.amount.to_string() });
             this.record(&mut *tx, &member, "refund.retry", &format!("order {}", row.order), &detail).await?;
+            this.fault("before-retry-commit");
             tx.commit().await?;
+            this.fault("refund-retried");
             this.wake_refunds();
             Ok(())
         })

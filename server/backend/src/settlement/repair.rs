@@ -48,7 +48,10 @@ impl Backend {
     /// # Errors
     /// When the note can't be written; a repair that fails is noted.
     pub(super) async fn try_repair(self: &Arc<Self>, row: &DifferenceRow) -> Result<()> {
-        let (error, to) = match self.repair_as_it_says(row).await {
+        self.fault("before-repair");
+        let outcome = self.repair_as_it_says(row).await;
+        self.fault("repair-done");
+        let (error, to) = match outcome {
             Ok(Outcome::Done) if row.tries + 1 >= TRIES_MAX && row.owner == Owner::Worker => {
                 (Some("it was repaired several times and is still there".to_owned()), Some(Owner::Finance))
             }
@@ -70,6 +73,7 @@ impl Backend {
             );
         }
         differences::tried(&self.pg, row.id, error.as_deref(), to).await?;
+        self.fault("repair-noted");
         Ok(())
     }
 
@@ -189,7 +193,9 @@ impl Backend {
             };
             ledger::post(&mut tx, &event, self.now()).await?;
         }
+        self.fault("before-fees-commit");
         tx.commit().await?;
+        self.fault("fees-posted");
         Ok(Outcome::Done)
     }
 

@@ -56,7 +56,9 @@ impl Backend {
             };
             let new = this.replace_ticket(&mut tx, &row, &next).await?;
             this.mail_replaced(&mut tx, &row, &sale, new).await?;
+            this.fault("before-reissue-commit");
             tx.commit().await?;
+            this.fault("ticket-reissued");
             this.wake.outbox.notify_one();
             Ok(new)
         })
@@ -87,7 +89,9 @@ impl Backend {
             };
             let new = this.replace_ticket(&mut tx, &row, &next).await?;
             this.mail_replaced(&mut tx, &row, &sale, new).await?;
+            this.fault("before-rename-commit");
             tx.commit().await?;
+            this.fault("ticket-renamed");
             this.wake.outbox.notify_one();
             Ok(new)
         })
@@ -104,7 +108,9 @@ impl Backend {
         detached(async move {
             let mut tx = this.pg.begin().await?;
             let changed = rows::set_frozen(&mut tx, order, frozen, this.now()).await?;
+            this.fault("before-freeze-commit");
             tx.commit().await?;
+            this.fault("tickets-frozen");
             this.wake.outbox.notify_one();
             Ok(changed)
         })

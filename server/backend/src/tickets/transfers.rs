@@ -61,7 +61,9 @@ impl Backend {
             }
             rows::note(&mut *tx, &row, "ticket_offered", now).await?;
             this.mail_offer(&mut tx, (&row, &sale), &new, &secret, &lang).await?;
+            this.fault("before-offer-commit");
             tx.commit().await?;
+            this.fault("ticket-offered");
             this.wake.outbox.notify_one();
             Ok(())
         })
@@ -78,7 +80,9 @@ impl Backend {
             let Change { mut tx, row, .. } = this.begin_held(account, id).await?;
             decide(&row.facts(), Step::TakeBack, this.now())?;
             this.end_offer(&mut tx, &row, Ended::TakenBack, "ticket_taken_back").await?;
+            this.fault("before-take-back-commit");
             tx.commit().await?;
+            this.fault("ticket-taken-back");
             Ok(())
         })
         .await
@@ -129,7 +133,9 @@ impl Backend {
                 return Err(Error::Broken(format!("offer {} changed while it was locked", offer.id)));
             }
             this.mail_accepted(&mut tx, (&row, &sale), account, &offer, new).await?;
+            this.fault("before-accept-commit");
             tx.commit().await?;
+            this.fault("ticket-accepted");
             this.wake.outbox.notify_one();
             Ok(new)
         })
@@ -152,7 +158,9 @@ impl Backend {
             decide(&row.facts(), Step::Decline, this.now())?;
             this.end_offer(&mut tx, &row, Ended::Declined, "ticket_declined").await?;
             this.mail_ended(&mut tx, (&row, &sale), &offer.recipient, OfferEnd::Declined, offer.id).await?;
+            this.fault("before-decline-commit");
             tx.commit().await?;
+            this.fault("ticket-declined");
             this.wake.outbox.notify_one();
             Ok(())
         })
@@ -191,7 +199,9 @@ impl Backend {
         decide(&row.facts(), Step::Expire, self.now())?;
         self.end_offer(&mut tx, &row, Ended::Expired, "ticket_expired").await?;
         self.mail_ended(&mut tx, (&row, &sale), &pending.recipient, OfferEnd::Expired, id).await?;
+        self.fault("before-expiry-commit");
         tx.commit().await?;
+        self.fault("offer-expired");
         self.wake.outbox.notify_one();
         Ok(true)
     }

@@ -211,11 +211,13 @@ async fn release_one(
     status: OrderStatus,
 ) -> Result<Outcome> {
     let sale = backend.sale(performance).await?;
+    backend.fault("before-release");
     let answer = if status == OrderStatus::Refunded {
         backend.seats.unsell(&sale.keys, sale.row.epoch, order).await?
     } else {
         backend.seats.finish(&sale.keys, sale.row.epoch, order).await?
     };
+    backend.fault("after-release");
     match answer {
         ShortAnswer::Done | ShortAnswer::Again => Ok(Outcome::Done),
         // Long after the sale its state is built no more, and nobody holds its seats.

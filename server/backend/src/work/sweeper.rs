@@ -51,8 +51,10 @@ async fn sweep_once(backend: &Arc<Backend>, id: PerformanceId) -> Result<()> {
 }
 
 async fn end_hold(backend: &Arc<Backend>, sale: &Sale, hold: OrderId) -> Result<()> {
+    backend.fault("hold-swept");
     if close_order(backend, hold).await? {
         backend.seats.finish(&sale.keys, sale.row.epoch, hold).await?;
+        backend.fault("hold-ended");
         metrics::counter!("stararena_holds_expired_total").increment(1);
     }
     Ok(())
@@ -74,7 +76,9 @@ pub(crate) async fn close_order(backend: &Arc<Backend>, id: OrderId) -> Result<b
             )?;
             let mut tx = backend.pg.begin().await?;
             let moved = orders::apply(&mut tx, &order, step, OrderEvent::Expire, None, backend.now()).await?;
+            backend.fault("before-close-commit");
             tx.commit().await?;
+            backend.fault("order-closed");
             Ok(moved)
         }
         OrderStatus::Closed | OrderStatus::Refused | OrderStatus::Refunded => Ok(true),

@@ -77,9 +77,7 @@ impl Arena {
 
     /// The points at which servers of this arena ended, the first first.
     pub(crate) fn points_reached(&self) -> Vec<String> {
-        let log = std::fs::read_to_string(self.scratch.0.join("server.log")).unwrap_or_default();
-        let lines = log.lines().filter(|line| line.contains("fault point reached"));
-        lines.filter_map(|line| Some(line.rsplit_once("name=\"")?.1.split_once('"')?.0.to_owned())).collect()
+        reached(&std::fs::read_to_string(self.scratch.0.join("server.log")).unwrap_or_default())
     }
 
     /// Kills Redis as a power cut of its process would. It comes back with its append-only file, or empty.
@@ -119,6 +117,12 @@ impl Arena {
         )
         .await
     }
+}
+
+/// The points at which processes ended, as their log tells them, the first first.
+pub(crate) fn reached(log: &str) -> Vec<String> {
+    let lines = log.lines().filter(|line| line.contains("fault point reached"));
+    lines.filter_map(|line| Some(line.rsplit_once("name=\"")?.1.split_once('"')?.0.to_owned())).collect()
 }
 
 fn kill_at_once(pid: u32) {
