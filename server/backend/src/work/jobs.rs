@@ -66,8 +66,9 @@ async fn repeat(
     wake: impl Fn(&Backend) -> &Notify,
     step: impl Fn(&Arc<Backend>) -> Step<'_>,
 ) {
+    super::went_well(name, backend.now());
     while !stop.is_cancelled() {
-        let more = match step(backend).await {
+        let more = match super::told(backend, name, step(backend)).await {
             Ok(more) => more,
             Err(error) => {
                 metrics::counter!("stararena_job_failures_total", "job" => name).increment(1);
