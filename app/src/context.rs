@@ -26,8 +26,9 @@ pub const LANG_COOKIE: &str = "sa-lang";
 const ONCE_COOKIE: &str = "sa-once";
 /// Name of the cookie that carries what was typed into a refused form.
 const TYPED_COOKIE: &str = "sa-typed";
-/// Longest value of it: browsers keep 4,096 bytes of a cookie, its name and its attributes among them.
-const TYPED_MAX_BYTES: usize = 3_800;
+/// Longest value of it: a proxy in front takes all headers of an answer into one buffer, which nginx makes 4,096 bytes
+/// long by default, and the others need their room.
+const TYPED_MAX_BYTES: usize = 2_400;
 /// How long both wait for their page.
 const ONCE_COOKIE_S: i64 = 60;
 /// How long a chosen language is kept.

@@ -71,7 +71,7 @@ impl Error {
         match self {
             Self::Shared(fault) => fault.is_outage(),
             Self::Redis(error) => is_away(error),
-            Self::Postgres(error) => is_outage(error) && !is_cancelled(error),
+            Self::Postgres(error) => is_outage(error) && !is_cancelled(error) && !is_lock_timeout(error),
             _ => false,
         }
     }
@@ -121,6 +121,11 @@ fn is_outage(error: &sqlx::Error) -> bool {
 /// A statement that took too long was ended: what it was about may be at fault, and everything else may do.
 fn is_cancelled(error: &sqlx::Error) -> bool {
     error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "57014")
+}
+
+/// A lock that somebody else held for too long: of one row mostly, and everything else goes on.
+pub(crate) fn is_lock_timeout(error: &sqlx::Error) -> bool {
+    error.as_database_error().and_then(|e| e.code()).is_some_and(|code| code == "55P03")
 }
 
 /// Whether Redis, or the server of a sale, is away, or refuses whatever it is asked (out of memory, without its

@@ -24,6 +24,11 @@ pub use pass::Setback;
 pub use reconciler::Reconciled;
 
 use crate::backend::Backend;
+use crate::error::{Error, Result};
+use domain::Millis;
+use futures::FutureExt as _;
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -48,7 +53,7 @@ impl Workers {
         tasks.spawn(leader::lead(Arc::clone(backend), stop.clone()));
         jobs::spawn_all(&mut tasks, backend, &stop);
         outbox::spawn_all(&mut tasks, backend, &stop);
-        tasks.spawn(tidying::forget_keys(Arc::clone(backend), stop.clone()));
+        tidying::spawn_all(&mut tasks, backend, &stop);
         money_sweep::spawn_all(&mut tasks, backend, &stop);
         Self { tasks, stop }
     }
@@ -62,6 +67,39 @@ impl Workers {
             self.tasks.abort_all();
         }
     }
+}
+
+/// A step of a duty. A panic in it is a failure like any other: the duty goes on, and nothing of what it keeps between
+/// its steps decides about money or seats.
+async fn caught<T>(step: impl Future<Output = Result<T>>) -> Result<T> {
+    match AssertUnwindSafe(step).catch_unwind().await {
+        Ok(outcome) => outcome,
+        Err(panic) => {
+            let why = panic_text(&*panic);
+            tracing::error!(why, "a step ended in a panic; it is made again");
+            Err(Error::Broken(format!("a step ended in a panic: {why}")))
+        }
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "of no text".to_owned())
+}
+
+/// A step of a job, which tells when it last went well.
+async fn told<T>(backend: &Backend, job: &'static str, step: impl Future<Output = Result<T>>) -> Result<T> {
+    let outcome = caught(step).await;
+    if outcome.is_ok() {
+        went_well(job, backend.now());
+    }
+    outcome
+}
+
+/// Tells that a job went well, or begins: an alarm rings when that was too long ago, however slowly it fails.
+#[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are far below 2^52")]
+fn went_well(job: &'static str, now: Millis) {
+    metrics::gauge!("stararena_job_done_timestamp_seconds", "job" => job).set(now.0 as f64 / 1_000.0);
 }
 
 /// Keeps the revocations of sessions fresh: every serving process runs it.
@@ -109,5 +147,22 @@ impl Backend {
         tokio::spawn(watch_pool(Arc::clone(self), stop.clone()));
         let this = Arc::clone(self);
         tokio::spawn(async move { this.load.watch(|| this.joining.fullness(), &stop).await });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_a_failure_that_says_why_and_an_outcome_stays_what_it_is() {
+        let number = 7;
+        let panicked = caught(async { if number > 0 { panic!("a seat without a row") } else { Ok(()) } }).await;
+        assert!(panicked.unwrap_err().to_string().ends_with("panic: a seat without a row"));
+        let panicked = caught(async { if number > 0 { panic!("seat {number}") } else { Ok(()) } }).await;
+        assert!(panicked.unwrap_err().to_string().ends_with("panic: seat 7"));
+        assert_eq!(caught(async { Ok(7) }).await.unwrap(), 7);
+        let failed = caught::<()>(async { Err(Error::Broken("as it was".to_owned())) }).await;
+        assert_eq!(failed.unwrap_err().to_string(), "broken expectation: as it was");
     }
 }

@@ -28,6 +28,18 @@ async fn a_worker_and_a_web_server_answer_scrapers_at_addresses_of_their_own() {
     {
         eventually!(SOON, metric, value(&arena.scrape(WORKER, "/metrics").await.1, metric, &[]).is_some());
     }
+    // Each job tells when it went well, also one that looks once a minute.
+    for job in ["job=\"gauges\"", "job=\"mail\"", "job=\"money sweep\"", "job=\"forget setbacks\"", "job=\"invoices\""]
+    {
+        let done = async || {
+            let text = arena.scrape(WORKER, "/metrics").await.1;
+            value(&text, "stararena_job_done_timestamp_seconds", &[job])
+        };
+        eventually!(SOON, job, done().await.is_some_and(|at| at > 1_000_000_000.0));
+    }
+    let audits =
+        async || value(&arena.scrape(WORKER, "/metrics").await.1, "stararena_audits_total", &["outcome=\"done\""]);
+    eventually!(SOON, "whoever leads looks at the invariants at once", audits().await.is_some_and(|done| done >= 1.0));
     assert_eq!(value(&arena.scrape(WORKER, "/metrics").await.1, "stararena_leader", &[]), Some(1.0));
     assert_eq!(value(&arena.scrape(WEB, "/metrics").await.1, "stararena_leader", &[]), None, "it leads nothing");
     arena.finish().await;
@@ -46,9 +58,13 @@ async fn books_that_do_not_balance_are_told_by_the_leader_until_they_do() {
     sqlx::query(wrong).execute(&arena.pg).await.unwrap();
     eventually!(SOON, "the breach is told", breaches("the books balance").await == Some(1.0));
     eventually!(SOON, "and the posting", breaches("each posting sums to zero").await == Some(1.0));
-    let text = arena.scrape(WORKER, "/metrics").await.1;
-    assert_eq!(value(&text, "stararena_books_balance_minor", &["currency=\"EUR\""]), Some(7.0));
+    let balance = async || {
+        let text = arena.scrape(WORKER, "/metrics").await.1;
+        value(&text, "stararena_books_balance_minor", &["currency=\"EUR\""])
+    };
+    eventually!(SOON, "and how much", balance().await == Some(7.0));
     sqlx::query("delete from ledger_entries where source = 'test'").execute(&arena.pg).await.unwrap();
     eventually!(SOON, "it is told no more", breaches("the books balance").await == Some(0.0));
+    eventually!(SOON, "nor how much, though no entry is left", balance().await == Some(0.0));
     arena.finish().await;
 }

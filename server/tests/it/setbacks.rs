@@ -75,9 +75,10 @@ async fn an_order_whose_tickets_can_not_be_issued_holds_up_nobody_elses_and_gets
     arena.finish().await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_order_whose_seats_can_not_be_released_holds_up_nobody_elses() {
-    let arena = Arena::web(Setup::default()).await;
+const UNRELEASED: &str = "select count(*) from orders where id = $1 and released_ms is null";
+
+/// Three orders for seats 1 to 3 that were cancelled and whose seats are free again, the oldest first.
+async fn three_released(arena: &Arena) -> Vec<OrderId> {
     let fans = arena.inside(3).await;
     let mut orders = Vec::new();
     for (fan, seats) in fans.iter().zip(["1", "2", "3"]) {
@@ -88,22 +89,28 @@ async fn an_order_whose_seats_can_not_be_released_holds_up_nobody_elses() {
     for (fan, order) in fans.iter().zip(&orders) {
         arena.backend.cancel_order(&fan.session, *order).await.unwrap();
     }
-    let open = "select count(*) from orders where id = $1 and released_ms is null";
     for order in &orders {
-        eventually!(SOON, "it is released", arena.count_of(*order, open).await == 0);
+        eventually!(SOON, "it is released", arena.count_of(*order, UNRELEASED).await == 0);
     }
+    orders
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_whose_seats_can_not_be_released_holds_up_nobody_elses() {
+    let arena = Arena::web(Setup::default()).await;
+    let orders = three_released(&arena).await;
     // As if Redis had not been told of any of them, and the oldest were bad.
     let rows = format!("new.id = '{}' and new.released_ms is not null", orders[0].0);
     break_rows(&arena, "update of released_ms on orders", &rows).await;
     sqlx::query("update orders set released_ms = null").execute(&arena.pg).await.unwrap();
     await_setback(&arena, "release", orders[0]).await;
     for (order, seat) in orders[1..].iter().zip([2, 3]) {
-        eventually!(SOON, "the others are released", arena.count_of(*order, open).await == 0);
+        eventually!(SOON, "the others are released", arena.count_of(*order, UNRELEASED).await == 0);
         assert_eq!(arena.seat(seat).await, SeatState::Available as u8);
     }
-    assert_eq!(arena.count_of(orders[0], open).await, 1);
+    assert_eq!(arena.count_of(orders[0], UNRELEASED).await, 1);
     mend_rows(&arena, "orders").await;
-    eventually!(2 * SOON, "it is released", arena.count_of(orders[0], open).await == 0);
+    eventually!(2 * SOON, "it is released", arena.count_of(orders[0], UNRELEASED).await == 0);
     await_none(&arena).await;
     arena.finish().await;
 }
@@ -127,5 +134,47 @@ async fn seats_that_can_not_be_given_back_hold_up_nobody_elses() {
     eventually!(2 * SOON, "its seat is noted, too", arena.count_of(bad.order, open).await == 0);
     await_none(&arena).await;
     assert_eq!(arena.seat(10).await, SeatState::Available as u8);
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_whose_row_somebody_holds_locked_holds_up_nobody_elses() {
+    let mut arena = Arena::web(Setup::default()).await;
+    let orders = three_released(&arena).await;
+    let (good, locked) = (&orders[..2], orders[2]);
+    arena.kill_server().await;
+    // As if Redis had not been told of any of them, and somebody had a transaction open that changes the newest.
+    sqlx::query("update orders set released_ms = null").execute(&arena.pg).await.unwrap();
+    let mut theirs = arena.pg.begin().await.unwrap();
+    sqlx::query("select id from orders where id = $1 for update").bind(locked.0).execute(&mut *theirs).await.unwrap();
+    arena.start_server(&[]).await;
+    // Once Postgres has given up the wait for the lock, which takes ten seconds.
+    for order in good {
+        eventually!(2 * SOON, "the others are released", arena.count_of(*order, UNRELEASED).await == 0);
+    }
+    eventually!(2 * SOON, "it alone is set back", {
+        let failing = arena.backend.setbacks(10).await.unwrap();
+        assert!(failing.iter().all(|one| one.subject == locked.0), "nothing else fails: {failing:?}");
+        failing.iter().any(|one| one.job == "release")
+    });
+    assert_eq!(arena.count_of(locked, UNRELEASED).await, 1);
+    theirs.rollback().await.unwrap();
+    eventually!(2 * SOON, "it is released", arena.count_of(locked, UNRELEASED).await == 0);
+    await_none(&arena).await;
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_no_job_tries_any_more_is_told_as_failing_for_a_minute() {
+    let arena = Arena::bare(Setup::default()).await;
+    let (now, [over, failing]) = (arena.backend.now(), [1, 2].map(uuid::Uuid::from_u128));
+    // One that was to be tried long ago, as if it had been decided another way, and one whose time has just come.
+    for (subject, due) in [(over, now.plus(-90_000)), (failing, now.plus(-10_000))] {
+        let row = "insert into setbacks (job, subject, tries, next_try_ms, first_ms, last_ms, error)
+            values ('release', $1, 3, $2, 1, 1, 'broken by a test')";
+        sqlx::query(row).bind(subject).bind(due.0).execute(&arena.pg).await.unwrap();
+    }
+    let told = arena.backend.setbacks(10).await.unwrap();
+    assert_eq!(told.iter().map(|one| one.subject).collect::<Vec<_>>(), [failing]);
     arena.finish().await;
 }

@@ -5,7 +5,7 @@ use super::ZONE;
 use super::papers::{self, Billed};
 use crate::backend::Backend;
 use crate::catalog::zoned;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, is_lock_timeout};
 use crate::postgres::detached;
 use crate::postgres::invoices::{self as rows, HeldRefund, NewDocument};
 use crate::postgres::setbacks::{self, Job, LeftOut};
@@ -74,21 +74,23 @@ impl Backend {
         let mut any = false;
         for (organization, list) in waiting {
             match self.assign(organization, list.clone()).await {
-                Ok(done) => {
+                Ok(Some(done)) => {
                     any |= done > 0;
                     self.forget_setbacks(&list).await?;
                     continue;
                 }
+                Ok(None) => continue,
                 // No single one would fare better.
                 Err(error) if error.is_outage() => return Err(error),
                 Err(_) => {}
             }
             for (job, subject, one) in list.singly() {
                 match self.assign(organization, one.clone()).await {
-                    Ok(done) => {
+                    Ok(Some(done)) => {
                         any |= done > 0;
                         self.forget_setbacks(&one).await?;
                     }
+                    Ok(None) => break,
                     Err(error) => self.set_back(job, subject, error).await?,
                 }
             }
@@ -107,15 +109,24 @@ impl Backend {
         Ok(())
     }
 
-    async fn assign(self: &Arc<Self>, organization: OrganizationId, list: Waiting) -> Result<usize> {
+    async fn assign(self: &Arc<Self>, organization: OrganizationId, list: Waiting) -> Result<Option<usize>> {
         let this = Arc::clone(self);
         detached(async move { this.assign_together(organization, &list).await }).await
     }
 
-    /// All of a list in one transaction; answers of how many it was decided.
-    async fn assign_together(&self, organization: OrganizationId, list: &Waiting) -> Result<usize> {
+    /// All of a list in one transaction; answers of how many it was decided, and nothing where somebody else holds the
+    /// sequence for too long: then none of the organization fares better by itself, and others do.
+    async fn assign_together(&self, organization: OrganizationId, list: &Waiting) -> Result<Option<usize>> {
         let mut tx = self.pg.begin().await?;
-        let before = rows::hold_sequence(&mut tx, organization).await?;
+        let before = match rows::hold_sequence(&mut tx, organization).await {
+            Ok(before) => before,
+            Err(error) if is_lock_timeout(&error) => {
+                metrics::counter!("stararena_job_failures_total", "job" => Job::Invoices.as_str()).increment(1);
+                tracing::warn!(%organization, "somebody holds the sequence of an organization: it gets no numbers now");
+                return Ok(None);
+            }
+            Err(error) => return Err(error.into()),
+        };
         // Behind the lock, so that a later number has no earlier date.
         let now = self.now();
         let mut sheaf = Sheaf { year: zoned(now, ZONE)?.year, last: before, new: Vec::new() };
@@ -133,7 +144,7 @@ impl Backend {
         tx.commit().await?;
         let count = sheaf.new.len();
         metrics::counter!("stararena_documents_numbered_total").increment(count as u64);
-        Ok(orders.len() + refunds.len())
+        Ok(Some(orders.len() + refunds.len()))
     }
 }
 

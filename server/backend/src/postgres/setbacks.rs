@@ -14,8 +14,11 @@ const PAUSE_MS: i64 = 500;
 const PAUSE_MAX_MS: i64 = 60_000;
 /// How long what only waits is left alone: others come first meanwhile.
 const WAIT_MS: i64 = 1_000;
+/// What was not tried for so long after its time is told as failing no more: whatever still fails is tried when its time
+/// has come.
+const TOLD_MS: i64 = 60_000;
 /// What was not tried for so long after its time is nobody's work any more.
-const FORGET_MS: i64 = 600_000;
+const FORGET_MS: i64 = 2 * TOLD_MS;
 
 /// A job that goes through things one by one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,17 +138,20 @@ pub(crate) async fn forget(db: impl PgExecutor<'_>, now: Millis) -> sqlx::Result
     Ok(())
 }
 
-/// How much of each job failed and was not done since; jobs of which nothing did are left out.
-pub(crate) async fn counts(db: impl PgExecutor<'_>) -> sqlx::Result<Vec<(String, i64)>> {
-    sqlx::query("select job, count(*) as failing from setbacks where error is not null group by job")
-        .fetch_all(db)
-        .await?
-        .iter()
-        .map(|row| Ok((row.try_get("job")?, row.try_get("failing")?)))
-        .collect()
+/// How much of each job fails and is tried again; jobs of which nothing does are left out.
+pub(crate) async fn counts(db: impl PgExecutor<'_>, now: Millis) -> sqlx::Result<Vec<(String, i64)>> {
+    sqlx::query(
+        "select job, count(*) as failing from setbacks where error is not null and next_try_ms > $1 group by job",
+    )
+    .bind(now.plus(-TOLD_MS).0)
+    .fetch_all(db)
+    .await?
+    .iter()
+    .map(|row| Ok((row.try_get("job")?, row.try_get("failing")?)))
+    .collect()
 }
 
-/// Something that failed and was not done since.
+/// Something that fails and is tried again.
 #[derive(Debug)]
 pub(crate) struct SetbackRow {
     pub(crate) job: String,
@@ -156,12 +162,13 @@ pub(crate) struct SetbackRow {
 }
 
 /// What has failed for the longest time.
-pub(crate) async fn oldest(db: impl PgExecutor<'_>, most: i64) -> sqlx::Result<Vec<SetbackRow>> {
+pub(crate) async fn oldest(db: impl PgExecutor<'_>, now: Millis, most: i64) -> sqlx::Result<Vec<SetbackRow>> {
     sqlx::query(
-        "select job, subject, tries, first_ms, error from setbacks where error is not null
+        "select job, subject, tries, first_ms, error from setbacks where error is not null and next_try_ms > $2
          order by first_ms, job, subject limit $1",
     )
     .bind(most)
+    .bind(now.plus(-TOLD_MS).0)
     .fetch_all(db)
     .await?
     .iter()

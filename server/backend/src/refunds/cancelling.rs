@@ -177,6 +177,10 @@ impl Backend {
                     };
                     tracing::error!(%order, why, "an order of a cancelled performance could not be refunded");
                     let listed = batches::list(&self.pg, *performance, *order, Some(why.as_str()), self.now()).await;
+                    if matches!(listed, Ok(true)) {
+                        metrics::counter!("stararena_refunds_total", "outcome" => "failed", "next" => "staff")
+                            .increment(1);
+                    }
                     listed.map(drop).map_err(Error::from)
                 }
                 Err(error) => Err(error),

@@ -171,20 +171,23 @@ impl Backend {
     pub(crate) async fn expire_offers(self: &Arc<Self>) -> Result<usize> {
         let out = LeftOut { job: Job::Transfers, now: self.now(), sales: Vec::new() };
         let due = offers::due(&self.pg, &out, EXPIRED_MAX).await?;
-        let mut ended = Vec::new();
+        let (mut ended, mut over) = (0, Vec::new());
         for (id, ticket) in due {
             let this = Arc::clone(self);
             match detached(async move { this.expire_offer(id, ticket).await }).await {
-                Ok(true) => ended.push(id),
-                Ok(false) => {}
+                // Also where it had ended another way: it fails no more.
+                Ok(by_us) => {
+                    ended += usize::from(by_us);
+                    over.push(id);
+                }
                 // One that can't be ended must not keep the others waiting.
                 Err(error) => self.set_back(Job::Transfers, id, error).await?,
             }
         }
-        if !ended.is_empty() {
-            setbacks::clear(&self.pg, Job::Transfers, &ended).await?;
+        if !over.is_empty() {
+            setbacks::clear(&self.pg, Job::Transfers, &over).await?;
         }
-        Ok(ended.len())
+        Ok(ended)
     }
 
     async fn expire_offer(&self, id: Uuid, ticket: TicketId) -> Result<bool> {

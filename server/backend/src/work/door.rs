@@ -85,7 +85,7 @@ impl Door {
                 _ = every.tick() => {}
                 () = stop.cancelled() => return,
             }
-            if let Err(error) = self.look(backend).await {
+            if let Err(error) = super::caught(self.look(backend)).await {
                 metrics::counter!("stararena_door_failures_total").increment(1);
                 tracing::debug!(id = %self.id, error = &error as &dyn std::error::Error, "places could not be released");
             }
@@ -184,6 +184,14 @@ impl Door {
     }
 }
 
+/// However a door ends, who keeps it next tells its numbers: what this process saw last would be told for ever.
+impl Drop for Door {
+    fn drop(&mut self) {
+        note_lag(self.id, 0.0);
+        note_numbers(self.id, 0, 0);
+    }
+}
+
 /// What the desk looks back on.
 #[expect(clippy::cast_possible_truncation, reason = "milliseconds to some digits, and a share")]
 fn door_sample((measured, decision): (Measured, Decision)) -> DoorSample {
@@ -261,7 +269,7 @@ async fn measure(backend: &Backend, sale: &Sale, queue: &LobbyRead, door: &DoorR
     // Before the opening and after the end nothing is decided by it, and the whole map is read for it.
     let (available, held) = if phase == Phase::Open { stock(backend, sale).await? } else { (0, 0) };
     let writer_lag_ms = lossy(lag_ms);
-    metrics::gauge!("stararena_writer_lag_seconds", "performance" => sale.id().to_string()).set(writer_lag_ms / 1000.0);
+    note_lag(sale.id(), writer_lag_ms);
     Ok(Measured {
         now: door.now,
         phase,
@@ -302,6 +310,10 @@ fn budgets(backend: &Backend) -> Budgets {
 #[expect(clippy::cast_precision_loss, reason = "milliseconds and places are far below 2^52")]
 fn lossy(number: i64) -> f64 {
     number as f64
+}
+
+fn note_lag(id: PerformanceId, lag_ms: f64) {
+    metrics::gauge!("stararena_writer_lag_seconds", "performance" => id.to_string()).set(lag_ms / 1000.0);
 }
 
 fn note_numbers(id: PerformanceId, serving: i64, joined: u32) {

@@ -46,7 +46,7 @@ pub(super) async fn guard(backend: &Arc<Backend>, id: PerformanceId, stop: &Canc
             _ = every.tick() => {}
             () = stop.cancelled() => return,
         }
-        if let Err(error) = guard_once(backend, id).await {
+        if let Err(error) = super::caught(guard_once(backend, id)).await {
             metrics::counter!("stararena_guardian_failures_total").increment(1);
             tracing::warn!(%id, error = &error as &dyn std::error::Error, "the state of a sale could not be checked or rebuilt");
         }

@@ -66,8 +66,9 @@ async fn repeat(
     wake: impl Fn(&Backend) -> &Notify,
     step: impl Fn(&Arc<Backend>) -> Step<'_>,
 ) {
+    super::went_well(name, backend.now());
     while !stop.is_cancelled() {
-        let more = match step(backend).await {
+        let more = match super::told(backend, name, step(backend)).await {
             Ok(more) => more,
             Err(error) => {
                 metrics::counter!("stararena_job_failures_total", "job" => name).increment(1);
@@ -311,6 +312,7 @@ async fn overdue_step(backend: &Arc<Backend>) -> Result<bool> {
                 due.extend(orders.into_iter().map(|order| (order, sale, now)));
             }
             Err(error) => {
+                metrics::counter!("stararena_job_failures_total", "job" => Job::Overdue.as_str()).increment(1);
                 tracing::debug!(%sale, error = &error as &dyn std::error::Error, "Redis's clock can't be read");
             }
         }
@@ -377,18 +379,32 @@ async fn transfers_step(backend: &Arc<Backend>) -> Result<bool> {
     Ok(backend.expire_offers().await? > 0)
 }
 
-/// Queue lengths that alarms look at.
+/// Queue lengths that alarms look at. One that can't be counted hides no other.
 #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
 async fn gauges_step(backend: &Arc<Backend>) -> Result<bool> {
-    metrics::gauge!("stararena_outbox_waiting").set(outbox::waiting(&backend.pg, "mail").await? as f64);
-    metrics::gauge!("stararena_webhooks_waiting").set(outbox::waiting(&backend.pg, "webhook").await? as f64);
-    metrics::gauge!("stararena_inbox_waiting").set(inbox::waiting(&backend.pg).await? as f64);
-    metrics::gauge!("stararena_quarantine_waiting").set(quarantine::waiting(&backend.pg).await? as f64);
-    metrics::gauge!("stararena_log_entries_set_aside").set(log::set_aside_waiting(&backend.pg).await? as f64);
-    let failing: HashMap<String, i64> = setbacks::counts(&backend.pg).await?.into_iter().collect();
-    for job in Job::ALL {
-        let count = failing.get(job.as_str()).copied().unwrap_or(0);
-        metrics::gauge!("stararena_setbacks", "job" => job.as_str()).set(count as f64);
+    let pg = &backend.pg;
+    let mut failure: Option<Error> = None;
+    for (name, counted) in [
+        ("stararena_outbox_waiting", outbox::waiting(pg, "mail").await),
+        ("stararena_webhooks_waiting", outbox::waiting(pg, "webhook").await),
+        ("stararena_inbox_waiting", inbox::waiting(pg).await),
+        ("stararena_quarantine_waiting", quarantine::waiting(pg).await),
+        ("stararena_log_entries_set_aside", log::set_aside_waiting(pg).await),
+    ] {
+        match counted {
+            Ok(count) => metrics::gauge!(name).set(count as f64),
+            Err(error) => failure = Some(error.into()),
+        }
     }
-    Ok(false)
+    match setbacks::counts(pg, backend.now()).await {
+        Ok(counts) => {
+            let failing: HashMap<String, i64> = counts.into_iter().collect();
+            for job in Job::ALL {
+                let count = failing.get(job.as_str()).copied().unwrap_or(0);
+                metrics::gauge!("stararena_setbacks", "job" => job.as_str()).set(count as f64);
+            }
+        }
+        Err(error) => failure = Some(error.into()),
+    }
+    failure.map_or(Ok(false), Err)
 }

@@ -2,7 +2,7 @@
 
 use super::{AFTER_SALE_MS, auditing, door::Door, guardian, invoicing, reconciler, sweeper, writer};
 use crate::backend::Backend;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::postgres::{catalog, leaders};
 use domain::PerformanceId;
 use std::collections::HashMap;
@@ -21,11 +21,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Leads whenever nobody else does, until stopped.
 pub(super) async fn lead(backend: Arc<Backend>, stop: CancellationToken) {
     while !stop.is_cancelled() {
-        match try_lead(&backend, &stop).await {
-            Ok(()) => {}
-            Err(error) => {
-                tracing::warn!(error = &error as &dyn std::error::Error, "the leader's duties were interrupted")
-            }
+        if let Err(error) = super::caught(try_lead(&backend, &stop)).await {
+            // Also after a panic: whoever does not lead says so.
+            metrics::gauge!("stararena_leader").set(0.0);
+            metrics::counter!("stararena_job_failures_total", "job" => "lead").increment(1);
+            tracing::warn!(error = &error as &dyn std::error::Error, "the leader's duties were interrupted");
         }
         tokio::select! {
             () = tokio::time::sleep(TRY_EVERY) => {}
@@ -64,6 +64,8 @@ async fn try_lead(backend: &Arc<Backend>, stop: &CancellationToken) -> Result<()
         tokio::select! {
             () = tokio::time::sleep(LOOK_EVERY) => {}
             () = stop.cancelled() => break Ok(()),
+            // Each catches what panics in its steps, and ends when it is told to. All begin anew.
+            Some(_) = tasks.join_next() => break Err(Error::Broken("a duty of the leader ended by itself".to_owned())),
         }
     };
     duties.cancel();

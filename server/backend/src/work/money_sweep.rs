@@ -6,7 +6,8 @@
 
 use crate::backend::Backend;
 use crate::error::Result;
-use crate::postgres::{setbacks, stuck};
+use crate::postgres::stuck;
+use domain::Millis;
 use domain::settlement::schedule::day_of;
 use domain::settlement::stuck::{StuckKind, TELL_AFTER_MS};
 use std::sync::Arc;
@@ -14,6 +15,9 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+/// Their names for metrics.
+const SWEEP: &str = "money sweep";
+const MATCH: &str = "settlement";
 /// How often it is looked.
 const EVERY: Duration = Duration::from_secs(60);
 /// Most that is found of one kind: beyond that the number says enough.
@@ -28,21 +32,23 @@ pub(super) fn spawn_all(tasks: &mut JoinSet<()>, backend: &Arc<Backend>, stop: &
 }
 
 async fn sweep(backend: Arc<Backend>, stop: CancellationToken) {
+    super::went_well(SWEEP, backend.now());
     while pause(&stop).await {
-        if let Err(error) = backend.sweep_money().await {
-            interrupted("money sweep", &error);
+        if let Err(error) = super::told(&backend, SWEEP, backend.sweep_money()).await {
+            interrupted(SWEEP, &error);
         }
     }
 }
 
 async fn match_days(backend: Arc<Backend>, stop: CancellationToken) {
+    super::went_well(MATCH, backend.now());
     while pause(&stop).await {
         loop {
-            match backend.match_due_day().await {
+            match super::told(&backend, MATCH, backend.match_due_day()).await {
                 Ok(true) if !stop.is_cancelled() => {}
                 Ok(_) => break,
                 Err(error) => {
-                    interrupted("settlement", &error);
+                    interrupted(MATCH, &error);
                     break;
                 }
             }
@@ -67,28 +73,39 @@ impl Backend {
     /// Looks for money that stands still, and pokes it; how much there is of each kind.
     ///
     /// # Errors
-    /// Outages only.
-    #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
+    /// Outages only: the last of them, when everything else was done.
     pub async fn sweep_money(&self) -> Result<Vec<(StuckKind, usize)>> {
         let now = self.now();
-        let mut counts = Vec::new();
+        let (mut counts, mut failure) = (Vec::new(), None);
         for kind in StuckKind::ALL {
-            let grace_ms = if *kind == StuckKind::Attempt { self.config.provider_grace_ms } else { 0 };
-            let before = now.plus(-kind.allowed_ms() - grace_ms);
-            let found = stuck::find(&self.pg, *kind, before, FOUND_MAX).await?;
-            if !found.is_empty() {
-                stuck::poke(&self.pg, *kind, &found, now).await?;
-                stuck::remember(&self.pg, *kind, &found, now).await?;
-                self.wake_for(*kind);
+            match self.sweep_kind(*kind, now).await {
+                Ok(found) => counts.push((*kind, found)),
+                Err(error) => failure = Some(error),
             }
-            stuck::forget(&self.pg, *kind, &found).await?;
-            metrics::gauge!("stararena_money_stuck", "kind" => kind.as_str()).set(found.len() as f64);
-            counts.push((*kind, found.len()));
         }
-        stuck::tell(&self.pg, now.plus(-TELL_AFTER_MS), now, day_of(now), HOME).await?;
-        stuck::untell(&self.pg, now).await?;
-        setbacks::forget(&self.pg, now).await?;
-        Ok(counts)
+        let told = stuck::tell(&self.pg, now.plus(-TELL_AFTER_MS), now, day_of(now), HOME).await;
+        for outcome in [told, stuck::untell(&self.pg, now).await] {
+            if let Err(error) = outcome {
+                failure = Some(error.into());
+            }
+        }
+        failure.map_or(Ok(counts), Err)
+    }
+
+    /// The number is told also when nothing else could be done about it.
+    #[expect(clippy::cast_precision_loss, reason = "counts of rows are far below 2^52")]
+    async fn sweep_kind(&self, kind: StuckKind, now: Millis) -> Result<usize> {
+        let grace_ms = if kind == StuckKind::Attempt { self.config.provider_grace_ms } else { 0 };
+        let before = now.plus(-kind.allowed_ms() - grace_ms);
+        let found = stuck::find(&self.pg, kind, before, FOUND_MAX).await?;
+        metrics::gauge!("stararena_money_stuck", "kind" => kind.as_str()).set(found.len() as f64);
+        if !found.is_empty() {
+            stuck::poke(&self.pg, kind, &found, now).await?;
+            stuck::remember(&self.pg, kind, &found, now).await?;
+            self.wake_for(kind);
+        }
+        stuck::forget(&self.pg, kind, &found).await?;
+        Ok(found.len())
     }
 
     fn wake_for(&self, kind: StuckKind) {

@@ -53,18 +53,21 @@ fn claim(backend: &Backend) -> (Uuid, Millis, Millis) {
 
 async fn send_mails(backend: Arc<Backend>, stop: CancellationToken) {
     let mut under_way = JoinSet::new();
+    super::went_well("mail", backend.now());
     while !stop.is_cancelled() {
         let room = MAILS_AT_ONCE.saturating_sub(under_way.len());
         if let Ok(most @ 1..) = i64::try_from(room) {
             let (lease, now, until) = claim(&backend);
-            match outbox::claim_mails(&backend.pg, lease, now, until, most).await {
+            let claimed = outbox::claim_mails(&backend.pg, lease, now, until, most);
+            match super::told(&backend, "mail", async { Ok(claimed.await?) }).await {
                 Ok(claimed) => {
                     for row in claimed {
                         let backend = Arc::clone(&backend);
-                        under_way.spawn(async move { note("mail", row.id, send_mail(&backend, row).await) });
+                        under_way
+                            .spawn(async move { note("mail", row.id, super::caught(send_mail(&backend, row)).await) });
                     }
                 }
-                Err(error) => note("mail", 0, Err(error.into())),
+                Err(error) => note("mail", 0, Err(error)),
             }
         }
         if under_way.is_empty() {
@@ -79,24 +82,24 @@ async fn send_mails(backend: Arc<Backend>, stop: CancellationToken) {
 async fn send_webhooks(backend: Arc<Backend>, stop: CancellationToken) {
     // Nobody pokes: events are written deep within the transactions of their changes.
     let (mut under_way, busy, never) = (JoinSet::new(), Busy::default(), Notify::new());
+    super::went_well("webhook", backend.now());
     while !stop.is_cancelled() {
         let room = WEBHOOKS_AT_ONCE.saturating_sub(under_way.len());
         if let Ok(most @ 1..) = i64::try_from(room) {
             let (lease, now, until) = claim(&backend);
             let endpoints = busy.endpoints();
-            let claimed =
-                outbox::claim_webhooks(&backend.pg, lease, (now, until), &endpoints, WEBHOOKS_OF_ONE, most).await;
-            match claimed {
+            let claimed = outbox::claim_webhooks(&backend.pg, lease, (now, until), &endpoints, WEBHOOKS_OF_ONE, most);
+            match super::told(&backend, "webhook", async { Ok(claimed.await?) }).await {
                 Ok(claimed) => {
                     for row in claimed {
                         let (backend, place) = (Arc::clone(&backend), busy.take(row.endpoint));
                         under_way.spawn(async move {
-                            note("webhook", row.id, backend.deliver_webhook(&row).await);
+                            note("webhook", row.id, super::caught(backend.deliver_webhook(&row)).await);
                             drop(place);
                         });
                     }
                 }
-                Err(error) => note("webhook", 0, Err(error.into())),
+                Err(error) => note("webhook", 0, Err(error)),
             }
         }
         wait(&mut under_way, &never, &stop).await;
@@ -216,6 +219,7 @@ impl Drop for Place {
 
 /// Forgets deliveries of webhooks that are kept no longer.
 async fn forget(backend: Arc<Backend>, stop: CancellationToken) {
+    super::went_well("forget webhooks", backend.now());
     let mut every = tokio::time::interval(FORGET_EVERY);
     every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -224,7 +228,7 @@ async fn forget(backend: Arc<Backend>, stop: CancellationToken) {
             () = stop.cancelled() => return,
         }
         loop {
-            match backend.forget_webhooks().await {
+            match super::told(&backend, "forget webhooks", backend.forget_webhooks()).await {
                 Ok(true) if !stop.is_cancelled() => {}
                 Ok(_) => break,
                 Err(error) => {

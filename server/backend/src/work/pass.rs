@@ -12,6 +12,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use uuid::Uuid;
 
+/// Looks of one pass at most: what is found is left out of the next one, unless a clock was moved.
+const LOOKS_MAX: u32 = 100;
+
 /// What became of one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -34,23 +37,28 @@ impl Outcome {
 pub(super) struct Pass<'a> {
     backend: &'a Arc<Backend>,
     job: Job,
+    /// When it began: what fails or waits from then on comes back in another pass, and never in this one.
+    began: Millis,
+    looks: u32,
     /// Sales of which nothing can be done now.
     away: HashSet<PerformanceId>,
-    /// How many those were at the last look.
-    away_before: usize,
     /// Why the last of them could not be reached, where that is an outage.
     outage: Option<Error>,
+    /// What was done, and is to be noted yet where its job notes many together.
     done: Vec<Uuid>,
+    /// What was done and noted.
+    noted: Vec<Uuid>,
 }
 
 impl<'a> Pass<'a> {
     pub(super) fn new(backend: &'a Arc<Backend>, job: Job) -> Self {
-        Self { backend, job, away: HashSet::new(), away_before: 0, outage: None, done: Vec::new() }
+        let began = backend.now();
+        Self { backend, job, began, looks: 0, away: HashSet::new(), outage: None, done: Vec::new(), noted: Vec::new() }
     }
 
     /// What the job's query leaves out now.
     pub(super) fn left_out(&self) -> LeftOut {
-        LeftOut { job: self.job, now: self.backend.now(), sales: self.away.iter().map(|sale| sale.0).collect() }
+        LeftOut { job: self.job, now: self.began, sales: self.away.iter().map(|sale| sale.0).collect() }
     }
 
     /// Whether nothing can be done for a sale now.
@@ -63,6 +71,11 @@ impl<'a> Pass<'a> {
     /// # Errors
     /// Outages of Postgres.
     pub(super) async fn take(&mut self, subject: Uuid, sale: PerformanceId, outcome: Result<Outcome>) -> Result<()> {
+        let taken = self.sort(subject, sale, outcome).await;
+        self.ends_on_fault(taken).await
+    }
+
+    async fn sort(&mut self, subject: Uuid, sale: PerformanceId, outcome: Result<Outcome>) -> Result<()> {
         match outcome {
             Ok(Outcome::Done) => self.done.push(subject),
             Ok(Outcome::SaleWaits) => {
@@ -72,12 +85,35 @@ impl<'a> Pass<'a> {
                 setbacks::put_off(&self.backend.pg, self.job, subject, self.backend.now()).await?;
             }
             Err(error) if error.is_outage_of_seats() => {
-                self.away.insert(sale);
+                if self.away.insert(sale) {
+                    // Others may go on, and hide it: it counts by itself.
+                    metrics::counter!("stararena_job_failures_total", "job" => self.job.as_str()).increment(1);
+                    tracing::debug!(%sale, error = &error as &dyn std::error::Error, "the seats of a sale can't be reached");
+                }
                 self.outage = Some(error);
             }
             Err(error) => self.backend.set_back(self.job, subject, error).await?,
         }
         Ok(())
+    }
+
+    /// A fault ends the pass: what was done before it fails no more, and is told so.
+    async fn ends_on_fault<T>(&self, outcome: Result<T>) -> Result<T> {
+        if outcome.is_err()
+            && let Err(error) = self.clear().await
+        {
+            tracing::debug!(error = &error as &dyn std::error::Error, "what was done is told as failing for a while");
+        }
+        outcome
+    }
+
+    /// Forgets earlier failures of what was done; whether anything was.
+    async fn clear(&self) -> Result<bool> {
+        let all: Vec<Uuid> = self.done.iter().chain(&self.noted).copied().collect();
+        if !all.is_empty() {
+            setbacks::clear(&self.backend.pg, self.job, &all).await?;
+        }
+        Ok(!all.is_empty())
     }
 
     /// What was done so far, to be noted: what could be goes to [`Self::noted`].
@@ -90,9 +126,9 @@ impl<'a> Pass<'a> {
     /// # Errors
     /// Outages of Postgres.
     pub(super) async fn noted(&mut self, subjects: &[Uuid], outcome: sqlx::Result<()>) -> Result<bool> {
-        match outcome.map_err(Error::from) {
+        let noted = match outcome.map_err(Error::from) {
             Ok(()) => {
-                self.done.extend_from_slice(subjects);
+                self.noted.extend_from_slice(subjects);
                 Ok(true)
             }
             Err(error) => match subjects {
@@ -100,15 +136,15 @@ impl<'a> Pass<'a> {
                 _ if error.is_outage() => Err(error),
                 _ => Ok(false),
             },
-        }
+        };
+        self.ends_on_fault(noted).await
     }
 
-    /// Whether to look again at once: sales that can't be worked for filled the last look, and may have left none of
-    /// the others in it.
+    /// Whether to look again at once: the last look was full, and what failed, waits or can't be reached may have left
+    /// none of the others in it. None of that is in the next look.
     pub(super) fn looks_again(&mut self, found: usize, most: i64) -> bool {
-        let grown = self.away.len() > self.away_before;
-        self.away_before = self.away.len();
-        grown && i64::try_from(found).is_ok_and(|found| found >= most)
+        self.looks += 1;
+        self.looks < LOOKS_MAX && i64::try_from(found).is_ok_and(|found| found >= most)
     }
 
     /// Whether anything was done. A pass that did nothing but meet an outage failed.
@@ -116,12 +152,10 @@ impl<'a> Pass<'a> {
     /// # Errors
     /// That outage, and those of Postgres.
     pub(super) async fn end(self) -> Result<bool> {
-        if !self.done.is_empty() {
-            setbacks::clear(&self.backend.pg, self.job, &self.done).await?;
-        }
+        let any = self.clear().await?;
         match self.outage {
-            Some(error) if self.done.is_empty() => Err(error),
-            _ => Ok(!self.done.is_empty()),
+            Some(error) if !any => Err(error),
+            _ => Ok(any),
         }
     }
 }
@@ -142,12 +176,12 @@ pub struct Setback {
 }
 
 impl Backend {
-    /// What jobs failed to do and was not done since, that which failed for the longest time first.
+    /// What jobs fail to do and try again, that which failed for the longest time first.
     ///
     /// # Errors
     /// Outages only.
     pub async fn setbacks(&self, most: u32) -> Result<Vec<Setback>> {
-        let rows = setbacks::oldest(&self.pg, i64::from(most)).await?;
+        let rows = setbacks::oldest(&self.pg, self.now(), i64::from(most)).await?;
         let view = |row: setbacks::SetbackRow| Setback {
             job: row.job,
             subject: row.subject,

@@ -88,7 +88,7 @@ pub(super) async fn keep(backend: &Arc<Backend>, id: PerformanceId, stop: &Cance
             () = tokio::time::sleep(pause) => {}
             () = stop.cancelled() => return,
         }
-        if let Err(error) = backend.reconcile(id).await {
+        if let Err(error) = super::caught(backend.reconcile(id)).await {
             metrics::counter!("stararena_reconciler_failures_total").increment(1);
             tracing::warn!(%id, error = &error as &dyn std::error::Error, "a sale could not be compared with its orders");
         }

@@ -25,7 +25,7 @@ pub(super) async fn sweep(backend: &Arc<Backend>, id: PerformanceId, stop: &Canc
             _ = every.tick() => {}
             () = stop.cancelled() => return,
         }
-        if let Err(error) = sweep_once(backend, id).await {
+        if let Err(error) = super::caught(sweep_once(backend, id)).await {
             metrics::counter!("stararena_sweeper_failures_total").increment(1);
             tracing::debug!(%id, error = &error as &dyn std::error::Error, "holds could not be swept");
         }

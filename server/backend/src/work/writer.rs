@@ -40,7 +40,7 @@ const SET_ASIDE_MAX: usize = 20;
 /// Writes until stopped.
 pub(super) async fn write(backend: &Arc<Backend>, id: PerformanceId, stop: &CancellationToken) {
     while !stop.is_cancelled() {
-        if let Err(error) = write_epoch(backend, id, stop).await {
+        if let Err(error) = super::caught(write_epoch(backend, id, stop)).await {
             metrics::counter!("stararena_writer_failures_total").increment(1);
             tracing::warn!(%id, error = &error as &dyn std::error::Error, "the order writer was interrupted");
         }

@@ -173,3 +173,36 @@ async fn a_refund_of_another_payment_under_the_same_name_is_not_the_sales() {
     assert_books_balance(&arena).await;
     arena.finish().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_order_of_a_cancelled_evening_that_can_not_be_refunded_rings_and_is_refunded_once_it_is_mended() {
+    let arena = Arena::web(Setup::default()).await;
+    let order = bought(&arena, &[3]).await;
+    let owner = arena.member(Role::Owner).await;
+    let post = async |from: &str, to: &str| {
+        let moved = sqlx::query("update ledger_entries set account = $2 where source = $3 and account = $1")
+            .bind(from)
+            .bind(to)
+            .bind(format!("capture:{}", order.started.attempt))
+            .execute(&arena.pg)
+            .await
+            .unwrap();
+        assert!(moved.rows_affected() > 0, "{from} to {to}");
+    };
+    // As if it had been paid without a right to its seats: then it was sold with no payment that is known.
+    post("organizer_payable", "order_receivable").await;
+    let (id, title) = (arena.performance, title(&arena).await);
+    arena.backend.cancel_performance(&owner.session, id, &title).await.unwrap();
+    let view = async || arena.backend.refund_batch(&owner.session, id).await.unwrap().unwrap();
+    eventually!(SOON, "it failed", view().await.failed == 1);
+    let rings = r#"stararena_refunds_total{outcome="failed",next="staff"}"#;
+    eventually!(SOON, "and rings", arena.metric(rings).await >= 1.0);
+    assert_eq!(arena.count("select count(*) from refunds").await, 0);
+    post("order_receivable", "organizer_payable").await;
+    arena.backend.retry_batch(&owner.session, id).await.unwrap();
+    eventually!(2 * SOON, "it is refunded", view().await.done);
+    assert_eq!((view().await.succeeded, view().await.failed), (1, 0));
+    assert_eq!(arena.provider().refunded(&order.started).await, order.total.minor);
+    arena.await_status(order.order, "refunded").await;
+    arena.finish().await;
+}
