@@ -207,17 +207,33 @@ async fn an_authorisation_after_cancelled_is_given_up_and_nothing_is_taken() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_an_order_that_its_fan_gave_up_money_after_cancelled_goes_back() {
-    let arena = Arena::web(Setup::default().provider_deadline(1_500, 500)).await;
+async fn of_seats_that_their_fan_gave_back_in_any_way_money_after_cancelled_goes_back() {
+    let mut arena = Arena::web(Setup::default().provider_deadline(1_500, 500)).await;
     arena.provider().drop_webhooks().await;
-    let fan = arena.one_inside().await;
-    let (held, started) = page_closed(&arena, &fan, "80,81").await;
-    arena.await_status(held.order, "pending_payment").await;
-    let () = arena.call(Some(&fan), "order-cancel", &[("order", &held.order.to_string())]).await.ok();
-    arena.await_status(held.order, "closed").await;
-    taken_after_all(&arena, &started).await;
-    arena.provider().flush().await;
-    assert_went_back(&arena, &held, &started).await;
+    let mut given_up = Vec::new();
+    for (way, seats) in [("order-cancel", "80,81"), ("hold-release", "82,83"), ("hold-release", "84,85")] {
+        let fan = arena.one_inside().await;
+        let (held, started) = page_closed(&arena, &fan, seats).await;
+        arena.await_status(held.order, "pending_payment").await;
+        let () = arena.call(Some(&fan), way, &[("order", &held.order.to_string())]).await.ok();
+        arena.await_status(held.order, "closed").await;
+        let noted = "select count(*) from order_audit where order_id = $1 and event = 'cancel'";
+        assert_eq!(arena.count_of(held.order, noted).await, 1, "{way} is noted as the fan's will");
+        given_up.push((held, started));
+    }
+    let (last, last_payment) = given_up.pop().unwrap();
+    for (held, started) in &given_up {
+        taken_after_all(&arena, started).await;
+        question_is_due(&arena).await;
+        assert_went_back(&arena, held, started).await;
+    }
+    // Redis has forgotten it: the books have not.
+    taken_after_all(&arena, &last_payment).await;
+    arena.kill_server().await;
+    arena.restart_redis(true).await;
+    question_is_due(&arena).await;
+    arena.start_server(&[]).await;
+    assert_went_back(&arena, &last, &last_payment).await;
     arena.finish().await;
 }
 
