@@ -104,7 +104,7 @@ pub(crate) async fn move_sequence(
 pub(crate) async fn hold_orders(db: impl PgExecutor<'_>, orders: &[Uuid]) -> sqlx::Result<Vec<OrderId>> {
     Ok(sqlx::query_scalar(
         "select id from orders where id = any($1) and paid_ms is not null and invoiced_ms is null
-         order by paid_ms, id for no key update skip locked",
+         order by paid_ms, id for update skip locked",
     )
     .bind(orders)
     .fetch_all(db)
