@@ -2,10 +2,12 @@
 
 use crate::arena::provider::GOOD_CARD;
 use crate::arena::{Arena, Fan, SOON, Setup};
+use crate::circuit::signal;
 use crate::reclaim::{assert_reclaimed, assert_went_back, booked, hasty, taken_by};
 use crate::reconciliation::matched;
 use domain::hold::{Held, SeatState};
 use domain::order::PayStarted;
+use nix::sys::signal::Signal;
 use serde_json::json;
 
 const CANCELED: &str = "select count(*) from attempts where order_id = $1 and status = 'canceled'";
@@ -178,6 +180,35 @@ async fn while_its_order_waits_for_another_payment_money_after_cancelled_goes_ba
     assert_eq!(arena.provider().refunded(&first).await, held.total.minor);
     assert_eq!(arena.provider().refunded(&second).await, 0);
     assert_eq!(booked(&arena, held.order, "provider_clearing").await, held.total.minor);
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_redis_hangs_money_of_an_order_that_waits_for_its_fan_goes_back_after_two_minutes() {
+    let arena = Arena::web(Setup::default().provider_deadline(1_500, 500)).await;
+    arena.provider().drop_webhooks().await;
+    let fan = arena.one_inside().await;
+    let (held, started) = page_closed(&arena, &fan, "90,91").await;
+    arena.await_status(held.order, "pending_payment").await;
+    let told = "select count(*) from attempts where order_id = $1 and taken_back_ms is not null";
+    eventually!(SOON, "Redis knows that its payment is over", arena.count_of(held.order, told).await == 1);
+    signal(&arena, Signal::SIGSTOP);
+    taken_after_all(&arena, &started).await;
+    question_is_due(&arena).await;
+    let found =
+        "select count(*) from attempts where order_id = $1 and status = 'canceled' and late_money_ms is not null";
+    eventually!(SOON, "it is found, and waits", arena.count_of(held.order, found).await == 1);
+    // Two minutes later, and as if Redis had been told of nothing before.
+    let later = "update attempts set late_money_ms = late_money_ms - 120000, next_query_ms = 0, taken_back_ms = null
+         where order_id = $1";
+    sqlx::query(later).bind(held.order.0).execute(&arena.pg).await.unwrap();
+    eventually!(3 * SOON, "it is back", arena.count_of(held.order, REFUNDED).await == 1);
+    assert_eq!(arena.provider().refunded(&started).await, held.total.minor);
+    assert_eq!(arena.count_of(held.order, told).await, 0, "Redis can't be told");
+    signal(&arena, Signal::SIGCONT);
+    eventually!(3 * SOON, "it is told", arena.count_of(held.order, told).await == 1);
+    assert_eq!(arena.status(held.order).await.as_deref(), Some("pending_payment"));
+    arena.buy(&fan, held.order).await;
     arena.finish().await;
 }
 
