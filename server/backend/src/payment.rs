@@ -14,6 +14,11 @@ use domain::settlement::ProviderLine;
 use domain::{Currency, Millis, Money};
 use futures::future::BoxFuture;
 use serde_json::Value;
+use std::time::Duration;
+
+/// So long a payment's refunds are looked through before another one is made, at most. With the request that makes it,
+/// of eight seconds, a call takes no longer than `refunds/calling.rs` counts with.
+const LOOK_UP_MAX: Duration = Duration::from_secs(16);
 
 /// Where a payment stands at the provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -202,13 +207,25 @@ impl ProviderError {
     }
 }
 
+/// What a provider is asked before it makes a refund. A fault of it is none of the refund's own call, so that no other
+/// key follows it, and neither is an answer that takes too long.
+async fn looked_up<T>(asked: impl Future<Output = Result<T, ProviderError>>) -> Result<T, ProviderError> {
+    match tokio::time::timeout(LOOK_UP_MAX, asked).await {
+        Ok(Err(ProviderError::Faulted { code })) => {
+            Err(ProviderError::unreadable(format!("the payment's refunds can't be read: {code}")))
+        }
+        Ok(told) => told,
+        Err(slow) => Err(ProviderError::unreadable(slow)),
+    }
+}
+
 /// A payment provider.
 pub trait PaymentProvider: Send + Sync + 'static {
     /// Its name in rows, addresses and metrics.
     fn name(&self) -> &'static str;
     /// Whose money a payment of ours must be, in the provider's words.
     fn merchant(&self) -> &str;
-    /// Whether an amount can be charged.
+    /// Whether an amount can be charged, or given back: the rule is the same.
     ///
     /// # Errors
     /// A sentence that names amount and rule.
@@ -251,5 +268,19 @@ pub trait PaymentProvider: Send + Sync + 'static {
     fn settlement(&self, _from: Millis, _to: Millis) -> BoxFuture<'_, Result<Vec<ProviderLine>, ProviderError>> {
         let code = format!("{} tells no settlement", self.name());
         Box::pin(async move { Err(ProviderError::Refused { code }) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_fault_of_a_look_up_is_no_answer_to_the_refund() {
+        let faulted = async { Err::<(), _>(ProviderError::Faulted { code: "api_error".to_owned() }) };
+        assert!(matches!(looked_up(faulted).await, Err(ProviderError::Unreachable(_))));
+        let refused = async { Err::<(), _>(ProviderError::Refused { code: "resource_missing".to_owned() }) };
+        assert!(matches!(looked_up(refused).await, Err(ProviderError::Refused { .. })), "a no stays one");
+        assert!(matches!(looked_up(async { Ok(7) }).await, Ok(7)));
     }
 }

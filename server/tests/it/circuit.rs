@@ -18,7 +18,8 @@ const MEMORY_MAX_KIB: u64 = 64 * 1024;
 /// As the program bounds it: calls that wait for one server.
 const CALLS_MAX: f64 = 1_024.0;
 
-fn signal(arena: &Arena, signal: Signal) {
+/// Sends a signal to the one Redis of an arena.
+pub(crate) fn signal(arena: &Arena, signal: Signal) {
     let pid = arena.stores.as_ref().unwrap().redis_pid().unwrap();
     kill(Pid::from_raw(i32::try_from(pid).unwrap()), signal).unwrap();
 }

@@ -133,7 +133,8 @@ mod ways;
 /// What still has to happen by itself.
 const WAITING: &str = "select (select count(*) from outbox where done_ms is null)
     + (select count(*) from payment_inbox where applied_ms is null)
-    + (select count(*) from attempts where status = 'canceled' and taken_back_ms is null)
+    + (select count(*) from attempts where taken_back_ms is null
+        and (status = 'canceled' or late_money_ms is not null))
     + (select count(*) from refunds where status in ('approved', 'submitted'))
     + (select count(*) from order_items where returned_ms is not null and released_ms is null)
     + (select count(*) from orders where status = 'paid' or (status = 'fulfilled' and confirmed_ms is null))";

@@ -2,10 +2,12 @@
 
 use crate::arena::provider::GOOD_CARD;
 use crate::arena::{Arena, Fan, SOON, Setup};
+use crate::circuit::signal;
 use crate::reclaim::{assert_reclaimed, assert_went_back, booked, hasty, taken_by};
 use crate::reconciliation::matched;
 use domain::hold::{Held, SeatState};
 use domain::order::PayStarted;
+use nix::sys::signal::Signal;
 use serde_json::json;
 
 const CANCELED: &str = "select count(*) from attempts where order_id = $1 and status = 'canceled'";
@@ -182,6 +184,35 @@ async fn while_its_order_waits_for_another_payment_money_after_cancelled_goes_ba
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_redis_hangs_money_of_an_order_that_waits_for_its_fan_goes_back_after_two_minutes() {
+    let arena = Arena::web(Setup::default().provider_deadline(1_500, 500)).await;
+    arena.provider().drop_webhooks().await;
+    let fan = arena.one_inside().await;
+    let (held, started) = page_closed(&arena, &fan, "90,91").await;
+    arena.await_status(held.order, "pending_payment").await;
+    let told = "select count(*) from attempts where order_id = $1 and taken_back_ms is not null";
+    eventually!(SOON, "Redis knows that its payment is over", arena.count_of(held.order, told).await == 1);
+    signal(&arena, Signal::SIGSTOP);
+    taken_after_all(&arena, &started).await;
+    question_is_due(&arena).await;
+    let found =
+        "select count(*) from attempts where order_id = $1 and status = 'canceled' and late_money_ms is not null";
+    eventually!(SOON, "it is found, and waits", arena.count_of(held.order, found).await == 1);
+    // Two minutes later, and as if Redis had been told of nothing before.
+    let later = "update attempts set late_money_ms = late_money_ms - 120000, next_query_ms = 0, taken_back_ms = null
+         where order_id = $1";
+    sqlx::query(later).bind(held.order.0).execute(&arena.pg).await.unwrap();
+    eventually!(3 * SOON, "it is back", arena.count_of(held.order, REFUNDED).await == 1);
+    assert_eq!(arena.provider().refunded(&started).await, held.total.minor);
+    assert_eq!(arena.count_of(held.order, told).await, 0, "Redis can't be told");
+    signal(&arena, Signal::SIGCONT);
+    eventually!(3 * SOON, "it is told", arena.count_of(held.order, told).await == 1);
+    assert_eq!(arena.status(held.order).await.as_deref(), Some("pending_payment"));
+    arena.buy(&fan, held.order).await;
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_authorisation_after_cancelled_is_given_up_and_nothing_is_taken() {
     let arena = Arena::web(hasty()).await;
     arena.provider().switch(json!({ "late_success": true, "late_success_ms": 4_000 })).await;
@@ -207,17 +238,33 @@ async fn an_authorisation_after_cancelled_is_given_up_and_nothing_is_taken() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn of_an_order_that_its_fan_gave_up_money_after_cancelled_goes_back() {
-    let arena = Arena::web(Setup::default().provider_deadline(1_500, 500)).await;
+async fn of_seats_that_their_fan_gave_back_in_any_way_money_after_cancelled_goes_back() {
+    let mut arena = Arena::web(Setup::default().provider_deadline(1_500, 500)).await;
     arena.provider().drop_webhooks().await;
-    let fan = arena.one_inside().await;
-    let (held, started) = page_closed(&arena, &fan, "80,81").await;
-    arena.await_status(held.order, "pending_payment").await;
-    let () = arena.call(Some(&fan), "order-cancel", &[("order", &held.order.to_string())]).await.ok();
-    arena.await_status(held.order, "closed").await;
-    taken_after_all(&arena, &started).await;
-    arena.provider().flush().await;
-    assert_went_back(&arena, &held, &started).await;
+    let mut given_up = Vec::new();
+    for (way, seats) in [("order-cancel", "80,81"), ("hold-release", "82,83"), ("hold-release", "84,85")] {
+        let fan = arena.one_inside().await;
+        let (held, started) = page_closed(&arena, &fan, seats).await;
+        arena.await_status(held.order, "pending_payment").await;
+        let () = arena.call(Some(&fan), way, &[("order", &held.order.to_string())]).await.ok();
+        arena.await_status(held.order, "closed").await;
+        let noted = "select count(*) from order_audit where order_id = $1 and event = 'cancel'";
+        assert_eq!(arena.count_of(held.order, noted).await, 1, "{way} is noted as the fan's will");
+        given_up.push((held, started));
+    }
+    let (last, last_payment) = given_up.pop().unwrap();
+    for (held, started) in &given_up {
+        taken_after_all(&arena, started).await;
+        question_is_due(&arena).await;
+        assert_went_back(&arena, held, started).await;
+    }
+    // Redis has forgotten it: the books have not.
+    taken_after_all(&arena, &last_payment).await;
+    arena.kill_server().await;
+    arena.restart_redis(true).await;
+    question_is_due(&arena).await;
+    arena.start_server(&[]).await;
+    assert_went_back(&arena, &last, &last_payment).await;
     arena.finish().await;
 }
 

@@ -2,6 +2,8 @@
 
 use crate::arena::provider::GOOD_CARD;
 use crate::arena::{Arena, Fan, SOON, Setup, program, run_to_end};
+use crate::late_success::taken_after_all;
+use crate::reclaim::ask_at;
 use domain::account::Role;
 use domain::hold::Held;
 use domain::order::PayStarted;
@@ -20,15 +22,17 @@ pub(crate) async fn misfit(arena: &Arena, seats: &str) -> (Fan, Held, PayStarted
     let fan = arena.one_inside().await;
     let held = arena.held(&fan, seats).await;
     let started: PayStarted = arena.pay(&fan, held.order).await.ok();
-    sqlx::query("update attempts set amount_minor = amount_minor + 1 where id = $1")
-        .bind(started.attempt.0)
-        .execute(&arena.pg)
-        .await
-        .unwrap();
+    expect_more(arena, &started).await;
     assert_eq!(arena.provider().card(&started, GOOD_CARD).await, 303);
     eventually!(SOON, "it is set aside", of(arena, held.order).await.is_some());
     arena.provider().capture(&started).await;
     (fan, held, started)
+}
+
+/// From now on its attempt expects another amount.
+async fn expect_more(arena: &Arena, started: &PayStarted) {
+    let sql = "update attempts set amount_minor = amount_minor + 1 where id = $1";
+    sqlx::query(sql).bind(started.attempt.0).execute(&arena.pg).await.unwrap();
 }
 
 /// The number of what was set aside of an order.
@@ -235,6 +239,10 @@ async fn what_staff_settled_stays_and_what_staff_gives_back_goes_at_once() {
     let recorded = "select count(*) from audit_log where action in ('quarantine.settle', 'quarantine.return')";
     assert_eq!(arena.count(recorded).await, 2);
 
+    // Its order may be paid by another payment.
+    ask_at(&arena, 0).await;
+    eventually!(SOON, "its attempt is over", arena.count_of(kept.order, CANCELED).await == 1);
+
     // Another one goes back by itself; what was settled does not, however late it is.
     let (_, third, third_payment) = misfit(&arena, "24,25").await;
     arena.restart_server(&[("STARARENA_QUARANTINE_REFUND_MS", SOON_MS)]).await;
@@ -258,6 +266,30 @@ async fn money_that_fits_by_now_is_booked_and_none_goes_back() {
     let booked = "select count(*) from payment_quarantine where resolution = 'booked'";
     eventually!(3 * SOON, "it is told", arena.count(booked).await == 1);
     assert_eq!(arena.provider().refunded(&started).await, 0);
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn money_that_came_to_nothing_and_is_taken_afterwards_goes_back() {
+    let arena = Arena::web(Setup::default().provider_deadline(6_000, 500)).await;
+    arena.provider().drop_webhooks().await;
+    let (finance, fan) = (arena.member(Role::Finance).await, arena.one_inside().await);
+    let held = arena.held(&fan, "36,37").await;
+    let started: PayStarted = arena.pay(&fan, held.order).await.ok();
+    expect_more(&arena, &started).await;
+    eventually!(SOON, "it is set aside", of(&arena, held.order).await.is_some());
+    eventually!(SOON, "its page closes, and its attempt is over", arena.count_of(held.order, CANCELED).await == 1);
+    let id = of(&arena, held.order).await.unwrap();
+    arena.backend.return_set_aside(&finance.session, id).await.unwrap();
+    eventually!(3 * SOON, "nothing is there to go back", {
+        listed(&arena, &finance, id).await.state == SetAsideState::Nothing
+    });
+    taken_after_all(&arena, &started).await;
+    arena.provider().flush().await;
+    eventually!(3 * SOON, "it goes back", arena.count(RETURNED).await == 1);
+    assert_eq!(arena.provider().refunded(&started).await, held.total.minor);
+    assert_eq!(listed(&arena, &finance, id).await.state, SetAsideState::Returned, "it is the same row");
+    assert_books_are_even(&arena).await;
     arena.finish().await;
 }
 

@@ -166,6 +166,24 @@ async fn who_only_looks_waits_for_nobody_who_has_the_payment_in_hand_and_who_ask
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_refund_under_the_name_of_ours_is_the_providers_own() {
+    let arena = Arena::web(Setup::default()).await;
+    terms(&arena, arena.performance, Vec::new(), true, ANYBODY).await;
+    let order = bought(&arena, &[15, 16]).await;
+    let asked = give_back(&arena, &order, &[15]).await;
+    await_refund(&arena, asked.id, RefundStatus::Succeeded).await;
+    let payment = arena.provider().payments(&order.started).await[0]["id"].as_str().unwrap().to_owned();
+    arena.provider().give_back_as(&payment, 100, &format!("refund:{}", asked.id)).await;
+    let taken_in = "select coalesce(sum(amount_minor), 0)::bigint from refunds where origin = 'provider'";
+    eventually!(SOON, "it is taken in", arena.count(taken_in).await == 100);
+    assert_eq!(status(&arena, asked.id).await, RefundStatus::Succeeded);
+    let back = asked.amount.minor + 100;
+    assert_eq!(arena.provider().refunded(&order.started).await, back);
+    assert_eq!(account(&arena, order.order, "provider_clearing").await, order.total.minor - back);
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn twenty_partial_refunds_at_once_never_exceed_the_payment() {
     let arena = Arena::web(Setup::default()).await;
     let order = bought(&arena, &[20, 21, 22, 23]).await;

@@ -22,8 +22,8 @@ use sqlx::PgConnection;
 use std::sync::Arc;
 use uuid::Uuid;
 
-/// How long a worker has a row in hand before others take it for dead: longer than a refund takes at a provider
-/// (Stripe is asked three times, for at most eight seconds each), so that no two calls under one key are under way.
+/// How long a worker has a row in hand before others take it for dead: longer than a call takes that makes a refund
+/// (`refunds/calling.rs`), so that no two calls under one key are under way.
 const LEASE_MS: i64 = 25_000;
 /// When what did not end is looked at again; it doubles with each try, up to the lease.
 const LOOK_AGAIN_MS: i64 = 1_000;

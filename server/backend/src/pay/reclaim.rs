@@ -24,12 +24,16 @@ use domain::live::LogPosition;
 use domain::order::{OrderEvent, OrderFacts, transition};
 use domain::{Code, Money};
 use sqlx::PgConnection;
+use std::time::{Duration, Instant};
 
 /// How long after the end of its hold an order may have its seats again: a fan whose money comes later than that has
 /// made other plans.
 const WITHIN_MS: i64 = 24 * 3_600_000;
-/// How long seats that were taken wait for Postgres: longer than any transaction stands still there.
+/// How long seats that were taken wait for Postgres: longer than any statement stands still there.
 const LEASE_MS: i64 = 60_000;
+/// So long after the last request for the seats nothing is committed any more: their statements together may take
+/// longer than the seats wait. The other half is for the commit.
+const COMMIT_WITHIN: Duration = Duration::from_millis(LEASE_MS.unsigned_abs() / 2);
 /// How long after the end of its hold an order waits for seats of which nothing can be said, before its money goes
 /// back: after an outage fans are not to wait for either.
 const UNDECIDED_MS: i64 = 120_000;
@@ -60,12 +64,14 @@ struct Taken {
     entry: LogPosition,
     /// With it this try alone may give them up.
     fence: i64,
+    /// When it asked, at the latest: from then on their time runs.
+    asked: Instant,
 }
 
-/// How seats were taken, or why they were not.
-fn taken_by(answer: &ReclaimAnswer) -> std::result::Result<Taken, Outcome> {
+/// How seats were taken by a request of that instant, or why they were not.
+fn taken_by(answer: &ReclaimAnswer, asked: Instant) -> std::result::Result<Taken, Outcome> {
     Err(match answer {
-        ReclaimAnswer::Took { entry, fence } => return Ok(Taken { entry: *entry, fence: *fence }),
+        ReclaimAnswer::Took { entry, fence } => return Ok(Taken { entry: *entry, fence: *fence, asked }),
         ReclaimAnswer::Rebuilding => Outcome::Undecided("the seats are being rebuilt"),
         ReclaimAnswer::Gone => Outcome::Undecided("the seats were not kept long enough"),
         ReclaimAnswer::Standing => Outcome::Undecided("the hold of before has not ended"),
@@ -120,7 +126,8 @@ impl Backend {
             created: chosen.created,
             lease_ms: LEASE_MS,
         };
-        let mut taken = match taken_by(&self.take_seats_again(&sale, &call).await?) {
+        let asked = Instant::now();
+        let mut taken = match taken_by(&self.take_seats_again(&sale, &call).await?, asked) {
             Ok(taken) => taken,
             Err(outcome) => return Ok(outcome),
         };
@@ -175,10 +182,15 @@ impl Backend {
             return Ok(Outcome::Undecided("the log of the sale is not written"));
         }
         let mut tx = self.pg.begin().await?;
-        let outcome = self.decide(&mut tx, sale, order, attempt, (call, taken)).await?;
+        let outcome = self.decide(&mut tx, sale, order, attempt, (call, &mut *taken)).await?;
         if !matches!(outcome, Outcome::Reclaimed) {
             tx.rollback().await?;
             return Ok(outcome);
+        }
+        if taken.asked.elapsed() > COMMIT_WITHIN {
+            // The seats may be another fan's before it is committed.
+            tx.rollback().await?;
+            return Ok(Outcome::Undecided("the books took too long"));
         }
         self.fault("before-reclaim-commit");
         tx.commit().await?;
@@ -210,7 +222,8 @@ impl Backend {
             return Ok(Outcome::Refused("the order has moved on"));
         }
         // From here on nobody ends the seats before the commit: their time begins anew.
-        match taken_by(&self.seats.reclaim(&sale.keys, epoch, call, false).await?) {
+        let asked = Instant::now();
+        match taken_by(&self.seats.reclaim(&sale.keys, epoch, call, false).await?, asked) {
             Ok(still) => *taken = still,
             Err(outcome) => return Ok(outcome),
         }
@@ -238,7 +251,7 @@ impl Backend {
         ledger::post(&mut *db, &event, now).await?;
         let facts = OrderFacts { status: order.status, expires: order.expires };
         let step = transition(facts, OrderEvent::Reclaimed, now)?;
-        let done = attempts::set_captured(&mut *db, attempt_id).await?
+        let done = attempts::set_captured(&mut *db, attempt_id, now).await?
             && orders::apply(&mut *db, order, step, OrderEvent::Reclaimed, None, now).await?
             && reclaims::revive(&mut *db, order_id).await?;
         if done { Ok(true) } else { Err(Error::Broken(format!("order {order_id} changed while it was locked"))) }

@@ -7,7 +7,7 @@ use crate::mail;
 use crate::payment::{ProviderPayment, ProviderState};
 use crate::postgres::attempts::{self, AttemptRow};
 use crate::postgres::orders::{self, OrderRow};
-use crate::postgres::{batches, ledger, reclaims, refunds};
+use crate::postgres::{batches, ledger, quarantine, reclaims, refunds};
 use crate::refunds::NewRefund;
 use crate::refunds::asking::{balance, lines};
 use domain::ledger::Event;
@@ -28,7 +28,7 @@ impl Backend {
         let Some(attempt) = attempts::one(&self.pg, attempt.id).await? else { return Ok(()) };
         match attempt.status {
             AttemptStatus::Created | AttemptStatus::Open | AttemptStatus::Authorized => {}
-            AttemptStatus::Canceled => return self.settle_ended(&attempt, None).await,
+            AttemptStatus::Canceled => return self.settle_ended(&attempt, None).await.map(|_| ()),
             AttemptStatus::Captured | AttemptStatus::Refunded => return Ok(()),
         }
         let Some(order) = orders::one(&self.pg, attempt.order).await? else {
@@ -59,8 +59,15 @@ impl Backend {
             return Ok(Some(provider.get(id).await?));
         }
         if let Some(found) = provider.find(&attempt.id.to_string()).await? {
-            attempts::set_open(&self.pg, attempt.id, &found.id, &found.hosted_url).await?;
-            return Ok(Some(found));
+            if attempts::set_open(&self.pg, attempt.id, &found.id, &found.hosted_url).await? {
+                return Ok(Some(found));
+            }
+            // Another round's payment is the attempt's by now, or it has ended: then by what it ended with.
+            let own = attempts::one(&self.pg, attempt.id).await?.and_then(|row| row.provider_ref);
+            return Ok(Some(match own {
+                Some(id) => provider.get(&id).await?,
+                None => found,
+            }));
         }
         if order.status == OrderStatus::PaymentProcessing
             && self.seats.time_of(order.performance).await? < attempt.deadline
@@ -86,7 +93,8 @@ impl Backend {
         })
     }
 
-    /// Sets a payment aside. What was not captured yet is given up when it has had its time.
+    /// Sets a payment aside. What was not captured yet is given up when it has had its time; what was, and has been
+    /// settled by people since or went back, keeps its order from no other payment.
     async fn set_payment_aside(
         self: &Arc<Self>,
         order: &OrderRow,
@@ -95,13 +103,20 @@ impl Backend {
         reason: &str,
     ) -> Result<()> {
         self.note_misfit(attempt, payment, reason).await?;
-        if payment.state != ProviderState::Captured && self.has_had_its_time(order, attempt).await? {
+        if payment.state == ProviderState::Captured {
+            if quarantine::is_settled(&self.pg, &attempt.provider, &payment.id).await? {
+                return self.attempt_canceled(order, attempt).await;
+            }
+            return Ok(());
+        }
+        if self.has_had_its_time(order, attempt).await? {
             return self.cancel_there(order, attempt, payment).await;
         }
         Ok(())
     }
 
-    /// Keeps the evidence of a payment that does not fit its attempt, once.
+    /// Keeps the evidence of a payment that does not fit its attempt, once. Where it had come to nothing, and brought
+    /// money since, it waits again.
     pub(super) async fn note_misfit(
         &self,
         attempt: &AttemptRow,
@@ -112,7 +127,11 @@ impl Backend {
             "attempt": attempt.id, "expected": { "amount": attempt.amount_minor, "currency": attempt.currency },
             "found": { "amount": payment.amount_minor, "currency": payment.currency, "merchant": payment.merchant, "reference": payment.reference },
         });
-        if attempts::quarantine(&self.pg, &attempt.provider, &payment.id, reason, &evidence, self.now()).await? {
+        let (provider, id, now) = (&attempt.provider, &payment.id, self.now());
+        let taken = payment.state == ProviderState::Captured && payment.amount_minor > 0;
+        if attempts::quarantine(&self.pg, provider, id, reason, &evidence, now).await?
+            || (taken && quarantine::reopen(&self.pg, provider, id, reason, &evidence, now).await?)
+        {
             metrics::counter!("stararena_payments_quarantined_total").increment(1);
             tracing::error!(attempt = %attempt.id, payment = payment.id, reason, "a payment does not fit its attempt and was set aside");
         }
@@ -219,7 +238,7 @@ impl Backend {
             let step =
                 transition(OrderFacts { status: order.status, expires: order.expires }, OrderEvent::Captured, now);
             let mut tx = self.pg.begin().await?;
-            if !attempts::set_captured(&mut *tx, attempt.id).await? {
+            if !attempts::set_captured(&mut *tx, attempt.id, now).await? {
                 return Ok(());
             }
             // Of an attempt that had ended: another one may bring the money of the order at any time, and two must

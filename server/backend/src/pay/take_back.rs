@@ -19,7 +19,7 @@ use std::sync::Arc;
 const AFTER_FAILURE_MS: i64 = 60_000;
 
 impl Backend {
-    /// Tells Redis that a cancelled attempt is over, and its order when the hold ends now. Idempotent; `false`
+    /// Tells Redis that an ended attempt is over, and its order when the hold ends now. Idempotent; `false`
     /// while the seats are being rebuilt.
     ///
     /// # Errors

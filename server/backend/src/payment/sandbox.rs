@@ -4,7 +4,7 @@ mod settlement;
 
 use super::{
     DisputeState, NewPayment, Notice, PaymentProvider, ProviderDispute, ProviderError, ProviderPayment, ProviderRefund,
-    ProviderState, signature,
+    ProviderState, looked_up, signature,
 };
 use crate::config::PspSettings;
 use crate::error::{Error, Result};
@@ -206,8 +206,9 @@ async fn answered(request: reqwest::RequestBuilder) -> std::result::Result<Bytes
     let code = code.unwrap_or_else(|| status.as_u16().to_string());
     Err(match status.as_u16() {
         500 => ProviderError::Faulted { code },
-        // A gateway's word, or too many calls: nobody knows what became of the call.
-        429 | 501..=599 => ProviderError::unreadable(format!("the provider answered {status}")),
+        // A gateway's word, or too many calls: nobody knows what became of the call. A key that is not taken is put
+        // right by its owner: then the same call goes through.
+        401 | 403 | 429 | 501..=599 => ProviderError::unreadable(format!("the provider answered {status}")),
         _ => ProviderError::Refused { code },
     })
 }
@@ -318,7 +319,7 @@ impl PaymentProvider for SandboxProvider {
         key: &'a str,
     ) -> BoxFuture<'a, std::result::Result<ProviderRefund, ProviderError>> {
         Box::pin(async move {
-            if let Some(made) = self.made(payment, reference).await? {
+            if let Some(made) = looked_up(self.made(payment, reference)).await? {
                 return Ok(refund(made));
             }
             let body = json!({ "payment": payment, "amount": amount_minor, "reference": reference });

@@ -16,7 +16,7 @@ use self::client::{Client, Form, checked};
 use self::objects::{Dispute, Expandable, Intent, List, Page, REFERENCE, REFUND_KEY, Refund, payment_of};
 use super::{
     NewPayment, Notice, PaymentProvider, ProviderDispute, ProviderError, ProviderPayment, ProviderRefund,
-    ProviderState, signature,
+    ProviderState, looked_up, signature,
 };
 use crate::config::StripeSettings;
 use crate::error::Result;
@@ -155,16 +155,22 @@ impl StripeProvider {
         self.read(id).await?.payment()
     }
 
+    /// A payment and its refunds.
+    async fn made(&self, payment: &str) -> Answer<(Found, List<Refund>)> {
+        let found = self.read(payment).await?;
+        let query = [("payment_intent", found.intent()?.id.as_str()), ("limit", REFUNDS_MAX)];
+        let made = self.client.get("/v1/refunds", &query).await?;
+        Ok((found, made))
+    }
+
     /// Stripe forgets a key after a day. So the payment's refunds are looked through first: one of ours is
     /// never made a second time, however late we ask again.
     async fn refund_it(&self, payment: &str, amount_minor: i64, reference: &str, key: &str) -> Answer<ProviderRefund> {
-        let found = self.read(payment).await?;
-        let intent = found.intent()?;
-        let query = [("payment_intent", intent.id.as_str()), ("limit", REFUNDS_MAX)];
-        let made: List<Refund> = self.client.get("/v1/refunds", &query).await?;
+        let (found, made) = looked_up(self.made(payment)).await?;
         if let Some(refund) = made.data.into_iter().find(|refund| refund.is_of(reference)) {
             return refund.of(found.intent).told();
         }
+        let intent = found.intent()?;
         let amount = amounts::to_stripe(amount_minor, intent.currency)
             .map_err(|why| ProviderError::Refused { code: format!("amount: {why}") })?;
         let form = vec![

@@ -180,11 +180,17 @@ pub(crate) async fn cancel(db: impl PgExecutor<'_>, id: AttemptId, ask: Millis) 
 
 /// Notes that the money of an attempt is taken, also when it had ended without; `false` when that was noted before,
 /// or its money was set aside.
-pub(crate) async fn set_captured(db: impl PgExecutor<'_>, id: AttemptId) -> sqlx::Result<bool> {
-    let done = sqlx::query(concat!("update attempts a set status = 'captured' where a.id = $1 and ", uncaptured!()))
-        .bind(id.0)
-        .execute(db)
-        .await?;
+pub(crate) async fn set_captured(db: impl PgExecutor<'_>, id: AttemptId, now: Millis) -> sqlx::Result<bool> {
+    let done = sqlx::query(concat!(
+        "update attempts a set status = 'captured',
+            late_money_ms = case when a.status = 'canceled' then coalesce(a.late_money_ms, $2) else a.late_money_ms end
+         where a.id = $1 and ",
+        uncaptured!()
+    ))
+    .bind(id.0)
+    .bind(now.0)
+    .execute(db)
+    .await?;
     Ok(done.rows_affected() == 1)
 }
 
@@ -200,14 +206,15 @@ pub(crate) async fn other_is_open(db: impl PgExecutor<'_>, order: OrderId, id: A
     .await
 }
 
-/// A cancelled attempt of which Redis may not know yet that it is over; each is read by itself.
+/// An ended attempt of which Redis may not know yet that it is over; each is read by itself.
 pub(crate) struct NotTakenBack {
     pub(crate) id: AttemptId,
     pub(crate) sale: PerformanceId,
     pub(crate) attempt: sqlx::Result<AttemptRow>,
 }
 
-/// Cancelled attempts of which Redis may not know yet that they are over, the oldest first.
+/// Ended attempts of which Redis may not know yet that they are over, the oldest first: also those whose money was
+/// taken after their end, and went back before Redis could be told.
 pub(crate) async fn not_taken_back(
     db: impl PgExecutor<'_>,
     out: &LeftOut,
@@ -215,7 +222,7 @@ pub(crate) async fn not_taken_back(
 ) -> sqlx::Result<Vec<NotTakenBack>> {
     sqlx::query(
         "select a.*, o.performance_id from attempts a join orders o on o.id = a.order_id
-         where a.status = 'canceled' and a.taken_back_ms is null
+         where a.taken_back_ms is null and (a.status = 'canceled' or a.late_money_ms is not null)
             and o.performance_id <> all($4) and not exists (select 1 from setbacks b
                 where b.job = $2 and b.subject = a.id and b.next_try_ms > $3)
          order by a.created_ms limit $1",
@@ -237,10 +244,11 @@ pub(crate) async fn not_taken_back(
     .collect()
 }
 
-/// Notes that Redis knows that a cancelled attempt is over.
+/// Notes that Redis knows that an ended attempt is over.
 pub(crate) async fn set_taken_back(db: impl PgExecutor<'_>, id: AttemptId, now: Millis) -> sqlx::Result<()> {
     sqlx::query(
-        "update attempts set taken_back_ms = $2 where id = $1 and status = 'canceled' and taken_back_ms is null",
+        "update attempts set taken_back_ms = $2
+         where id = $1 and taken_back_ms is null and (status = 'canceled' or late_money_ms is not null)",
     )
     .bind(id.0)
     .bind(now.0)
@@ -334,31 +342,31 @@ pub(crate) async fn asked_ended(db: impl PgExecutor<'_>, id: AttemptId, now: Mil
 }
 
 /// Notes that the payment of an ended attempt is not over at the provider: it is asked about at `next` again,
-/// whoever is interrupted meanwhile. With `money` that was taken it is noted when; then `false` where the attempt is
-/// settled, or its money was set aside.
+/// whoever is interrupted meanwhile. With `money` that was taken it is noted when. Answers since when money is known,
+/// or the present instant where none is; none where the attempt is settled, or, with `money`, that was set aside.
 pub(crate) async fn note_late(
     db: impl PgExecutor<'_>,
     id: AttemptId,
     provider_ref: &str,
     money: bool,
     (now, next): (Millis, Millis),
-) -> sqlx::Result<bool> {
-    let done = sqlx::query(concat!(
+) -> sqlx::Result<Option<Millis>> {
+    let since: Option<i64> = sqlx::query_scalar(concat!(
         "update attempts a set provider_ref = coalesce(a.provider_ref, $2), ended_queries = coalesce(a.ended_queries, 2),
             next_query_ms = case when a.ended_queries is null then $4 else least(a.next_query_ms, $4) end,
             late_money_ms = case when $3 then coalesce(a.late_money_ms, $5) else a.late_money_ms end
          where a.id = $1 and a.status = 'canceled' and (not $3 or ",
         uncaptured!(),
-        ")"
+        ") returning coalesce(a.late_money_ms, $5)"
     ))
     .bind(id.0)
     .bind(provider_ref)
     .bind(money)
     .bind(next.0)
     .bind(now.0)
-    .execute(db)
+    .fetch_optional(db)
     .await?;
-    Ok(done.rows_affected() == 1)
+    Ok(since.map(Millis))
 }
 
 /// Sets money aside that fits nothing we know; `false` when it was set aside before.

@@ -80,20 +80,28 @@ pub(crate) struct PricedRow {
     pub(crate) amount_minor: i64,
 }
 
-/// Closes the pending orders of ended holds, gives their claims up, and tells the endpoints that want to know.
-pub(crate) async fn close_ended(db: &mut PgConnection, ended: &[Uuid], now: Millis) -> sqlx::Result<()> {
+/// Closes the pending orders of ended holds, gives their claims up, and tells the endpoints that want to know. Those
+/// that their accounts gave back are noted as given up: their late money goes back.
+pub(crate) async fn close_ended(
+    db: &mut PgConnection,
+    ended: &[Uuid],
+    given_back: &[Uuid],
+    now: Millis,
+) -> sqlx::Result<()> {
     // Rows in one order everywhere: two transactions over the same orders never deadlock.
     let closed: Vec<Uuid> = sqlx::query_scalar(
-        "with due as (select id from orders where id = any($1) and status = 'pending_payment' order by id for update),
+        "with due as (select id from orders where id = any($1) and status = 'pending_payment' order by id for no key update),
          closed as (
             update orders o set status = 'closed', version = version + 1, released_ms = $2
             from due where o.id = due.id returning o.id),
          freed as (delete from seat_claims where order_id in (select id from closed))
          insert into order_audit (order_id, event, from_status, to_status, at_ms)
-         select id, 'hold ended', 'pending_payment', 'closed', $2 from closed returning order_id",
+         select id, case when id = any($3) then 'cancel' else 'hold ended' end, 'pending_payment', 'closed', $2
+         from closed returning order_id",
     )
     .bind(ended)
     .bind(now.0)
+    .bind(given_back)
     .fetch_all(&mut *db)
     .await?;
     if !closed.is_empty() {

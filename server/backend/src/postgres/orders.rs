@@ -53,9 +53,11 @@ pub(crate) async fn one(db: impl PgExecutor<'_>, id: OrderId) -> sqlx::Result<Op
         .transpose()
 }
 
-/// One order; nobody else changes it until this transaction ends. An attempt of it is locked before.
+/// One order; nobody else changes it until this transaction ends. An attempt of it is locked before. Rows that name
+/// it pass: whoever has written one, for another attempt of the same order, would otherwise wait for this lock while it
+/// waits for him.
 pub(crate) async fn lock(db: impl PgExecutor<'_>, id: OrderId) -> sqlx::Result<Option<OrderRow>> {
-    sqlx::query("select * from orders where id = $1 for update")
+    sqlx::query("select * from orders where id = $1 for no key update")
         .bind(id.0)
         .fetch_optional(db)
         .await?
@@ -104,7 +106,7 @@ pub(crate) async fn apply(
 /// Whether an order is still as it was read; it stays so until this transaction ends.
 pub(crate) async fn hold_unchanged(db: impl PgExecutor<'_>, row: &OrderRow) -> sqlx::Result<bool> {
     let same: Option<i32> =
-        sqlx::query_scalar("select 1 from orders where id = $1 and status = $2 and version = $3 for update")
+        sqlx::query_scalar("select 1 from orders where id = $1 and status = $2 and version = $3 for no key update")
             .bind(row.id.0)
             .bind(row.status.as_str())
             .bind(row.version)
@@ -252,7 +254,7 @@ pub(crate) async fn unissued(
     sqlx::query(
         "select * from orders where status = 'paid' and not exists (select 1 from setbacks b
             where b.job = $2 and b.subject = orders.id and b.next_try_ms > $3)
-         order by paid_ms limit $1 for update of orders skip locked",
+         order by paid_ms limit $1 for no key update of orders skip locked",
     )
     .bind(most)
     .bind(out.job.as_str())

@@ -277,6 +277,47 @@ pub(crate) async fn note_refund(
     Ok(done.rows_affected() > 0)
 }
 
+/// Has money wait again that was set aside for a reason, came to nothing, and was taken afterwards, with what is found
+/// now; `false` where it waits already, or its payment was settled in another way.
+pub(crate) async fn reopen(
+    db: impl PgExecutor<'_>,
+    provider: &str,
+    payment: &str,
+    reason: &str,
+    evidence: &Value,
+    now: Millis,
+) -> sqlx::Result<bool> {
+    let done = sqlx::query(
+        "update payment_quarantine q set resolved_ms = null, resolution = null, note = null, created_ms = $5,
+            next_try_ms = 0, evidence = q.evidence || $4
+         where q.provider = $1 and q.provider_ref = $2 and q.reason = $3 and q.kind = 'payment'
+            and q.resolution = 'nothing' and not exists (select 1 from payment_quarantine b
+                where b.provider = q.provider and b.provider_ref = q.provider_ref and b.kind = q.kind
+                    and b.resolution is distinct from 'nothing')",
+    )
+    .bind(provider)
+    .bind(payment)
+    .bind(reason)
+    .bind(evidence)
+    .bind(now.0)
+    .execute(db)
+    .await?;
+    Ok(done.rows_affected() == 1)
+}
+
+/// Whether a payment was set aside and none of it waits: people settled it, or it went back.
+pub(crate) async fn is_settled(db: impl PgExecutor<'_>, provider: &str, payment: &str) -> sqlx::Result<bool> {
+    sqlx::query_scalar(
+        "select count(*) > 0
+            and bool_and(resolved_ms is not null and coalesce(resolution, 'settled') in ('settled', 'returned'))
+         from payment_quarantine where provider = $1 and provider_ref = $2 and kind = 'payment'",
+    )
+    .bind(provider)
+    .bind(payment)
+    .fetch_one(db)
+    .await
+}
+
 /// Notes why the last try did not end it.
 pub(crate) async fn note_error(db: impl PgExecutor<'_>, id: i64, error: &str) -> sqlx::Result<()> {
     sqlx::query("update payment_quarantine set error = $2 where id = $1 and resolved_ms is null")

@@ -50,7 +50,7 @@ pub(crate) async fn claim(db: impl PgExecutor<'_>, performance: PerformanceId, o
     .await
 }
 
-/// Whether the fan gave the seats of an order back.
+/// Whether the fan gave the seats of an order back, as its use-case notes it or the order writer: whoever is first.
 pub(crate) async fn given_up(db: impl PgExecutor<'_>, order: OrderId) -> sqlx::Result<bool> {
     sqlx::query_scalar("select exists (select 1 from order_audit where order_id = $1 and event = 'cancel')")
         .bind(order.0)

@@ -42,7 +42,7 @@ pub(crate) enum ReclaimAnswer {
     Standing,
     /// Another payment of this order is taking its seats.
     OtherAttempt,
-    /// The order was paid, and gave all of its seats back.
+    /// The order gave all of its seats back: its fan released them, or it was paid and they were returned.
     Returned,
     Limit,
     Taken,

@@ -118,8 +118,8 @@ impl Backend {
     /// that go with it. The job submits it.
     ///
     /// # Errors
-    /// `limit_exceeded` for more than is left of the payment, `wrong_state` where nothing was captured: nothing
-    /// was written then.
+    /// `limit_exceeded` for more than is left of the payment, `wrong_state` where nothing was captured, `invalid_input`
+    /// for an amount that the provider can't give back: nothing was written then.
     pub(crate) async fn reserve_refund(&self, db: &mut PgConnection, new: &NewRefund<'_>) -> Result<RefundId> {
         let Some(attempt) = attempts::lock(&mut *db, new.attempt).await? else {
             return Err(Error::Broken(format!("there is no attempt {}", new.attempt)));
@@ -131,6 +131,13 @@ impl Backend {
             return refuse(Code::WrongState, "no money of this payment was captured");
         }
         balance(db, &attempt).await?.reserve(new.amount.minor)?;
+        // What the provider would never take must not be reserved, nor seats be taken for it. One that is configured
+        // no more is waited for.
+        if let Some(provider) = self.provider(&attempt.provider)
+            && let Err(why) = provider.chargeable(new.amount.minor, new.amount.currency)
+        {
+            return refuse(Code::InvalidInput, format!("amount: the provider can't give it back: {why}"));
+        }
         self.write_refund(db, new, RefundOrigin::Ours).await
     }
 

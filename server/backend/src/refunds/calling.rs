@@ -18,7 +18,8 @@ use domain::{Millis, Money};
 const FAULTS_MIN: i32 = 3;
 /// Over so long a time at least: a provider that fails for a moment needs no other key.
 const SPREAD_MS: i64 = 5_000;
-/// So long after its beginning no call is under way: it has at most three requests of eight seconds each.
+/// So long after its beginning no call is under way: what is looked up before takes sixteen seconds at most, the
+/// request that makes the refund eight.
 const CALL_MAX_MS: i64 = 25_000;
 
 impl Backend {

@@ -50,8 +50,8 @@ impl Backend {
         amount: Money,
         at: Millis,
     ) -> Result<bool> {
-        if attempt.status.is_open() {
-            // Its capture comes first, and with it the id of its payment.
+        if !is_recorded(attempt) {
+            // Its capture comes first, and with it the id of its payment; also of an attempt that had ended without.
             self.settle(attempt).await?;
         }
         let Some(attempt) = attempts::one(&self.pg, attempt.id).await? else { return Ok(false) };
@@ -88,11 +88,13 @@ impl Backend {
     }
 
     /// The refund of ours, of the same attempt, that the provider's object names by its key; none where it is
-    /// nobody's, or ended here as failed: then money went that nobody counts on.
+    /// nobody's, is known here as another object, which somebody made under its name, or ended here as failed: then
+    /// money went that nobody counts on.
     async fn own_refund(&self, attempt: &AttemptRow, told: &ProviderRefund) -> Result<Option<RefundRow>> {
         let key = told.key.as_deref().and_then(|key| key.strip_prefix("refund:"));
         let Some(id) = key.and_then(|id| id.parse::<RefundId>().ok()) else { return Ok(None) };
-        let found = rows::one(&self.pg, id).await?.filter(|row| row.attempt == attempt.id);
+        let is_it = |row: &RefundRow| row.provider_ref.as_deref().is_none_or(|known| known == told.id);
+        let found = rows::one(&self.pg, id).await?.filter(|row| row.attempt == attempt.id && is_it(row));
         Ok(found.filter(|row| !matches!(row.status, RefundStatus::Failed | RefundStatus::Rejected)))
     }
 

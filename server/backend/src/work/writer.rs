@@ -206,7 +206,8 @@ async fn put_aside(backend: &Arc<Backend>, sale: &Sale, from: &str, entry: &LogE
     }
     rows::set_aside(&mut *tx, id, sale.row.epoch, &entry.id, &entry.to_json(), why, now).await?;
     if let Some(ended) = fold::ended(entry).filter(|ended| !ended.is_empty()) {
-        rows::close_ended(&mut tx, &ended, now).await?;
+        let given_back: &[Uuid] = if fold::gives_back(entry) { ended.as_slice() } else { &[] };
+        rows::close_ended(&mut tx, &ended, given_back, now).await?;
     }
     tx.commit().await?;
     metrics::counter!("stararena_log_entries_set_aside_total").increment(1);
@@ -232,7 +233,7 @@ async fn commit(
         return Ok(false);
     }
     if !folded.ended.is_empty() {
-        rows::close_ended(&mut tx, &folded.ended, now).await?;
+        rows::close_ended(&mut tx, &folded.ended, &folded.given_back, now).await?;
     }
     let (mut refused, mut over) = (Vec::new(), Vec::new());
     if !folded.orders.ids.is_empty() {

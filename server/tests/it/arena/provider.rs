@@ -200,9 +200,15 @@ impl Provider {
 
     /// Gives money of a payment back, by the payment's id; the refund's id there.
     pub(crate) async fn give_back_payment(&self, payment: &str, amount_minor: i64) -> String {
+        self.give_back_as(payment, amount_minor, "").await
+    }
+
+    /// The same, under a name that its staff gives to the refund.
+    pub(crate) async fn give_back_as(&self, payment: &str, amount_minor: i64, name: &str) -> String {
         let request = self.client.post(format!("{}/v1/refunds", self.url)).bearer_auth(API_KEY);
         let request = request.header("Idempotency-Key", format!("staff:refund:{payment}:{amount_minor}"));
-        let answer = request.json(&json!({ "payment": payment, "amount": amount_minor })).send().await.unwrap();
+        let body = json!({ "payment": payment, "amount": amount_minor, "reference": name });
+        let answer = request.json(&body).send().await.unwrap();
         assert!(answer.status().is_success(), "{}", answer.status());
         answer.json::<Value>().await.unwrap()["id"].as_str().unwrap().to_owned()
     }

@@ -3,12 +3,14 @@
 use super::bought;
 use crate::arena::stripe::Stripe;
 use crate::arena::{Arena, Fan, SOON, Setup};
-use crate::refunds::{account, assert_books_balance, terms};
-use domain::OrderId;
+use crate::refunds::{ANYBODY, account, assert_books_balance, terms};
 use domain::hold::SeatState;
+use domain::money::fees::Rate;
 use domain::order::OrderView;
+use domain::refund::policy::Tier;
 use domain::refund::view::{RefundQuote, RefundView};
 use domain::refund::{ApprovalRule, Cause};
+use domain::{Code, OrderId};
 use serde_json::json;
 
 /// Fans may give back until the start, and nobody needs to agree.
@@ -79,5 +81,32 @@ async fn one_seat_of_two_is_given_back_and_stripe_the_order_and_the_books_show_t
     assert_eq!((charge["amount_refunded"].as_i64(), charge["refunded"].as_bool()), (Some(total), Some(true)));
     assert_eq!(account(&arena, held.order, "provider_clearing").await, 0);
     assert_books_balance(&arena).await;
+    arena.finish().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_part_that_stripe_never_gives_back_is_refused_before_anything_is_taken() {
+    let stripe = Stripe::start().await;
+    let arena = stripe.sale(Setup::default()).await;
+    // So that an odd amount comes back.
+    let kept = Tier { days_left: 0, kept: Rate::try_from(1_111).unwrap() };
+    terms(&arena, arena.performance, vec![kept], true, ANYBODY).await;
+    let fan = arena.one_inside().await;
+    let (held, _) = bought(&stripe, &arena, &fan, "72,73").await;
+    // As if it had been paid in a currency whose last digit must be 0 there.
+    let paid_in = async |currency: &str| {
+        let sql = "update attempts set currency = $2 where order_id = $1";
+        sqlx::query(sql).bind(held.order.0).bind(currency).execute(&arena.pg).await.unwrap();
+    };
+    paid_in("KWD").await;
+    let quote = arena.backend.refund_quote(&fan.session, held.order, &held.seats[..1]).await.unwrap();
+    assert_ne!(quote.returns.minor % 10, 0);
+    let asked = arena.backend.ask_refund(&fan.session, held.order, &held.seats[..1], quote.returns.minor).await;
+    let refusal = asked.unwrap_err().refusal();
+    assert!(refusal.code == Code::InvalidInput && refusal.message.contains("last digit of KWD"), "{refusal:?}");
+    assert_eq!(arena.count("select count(*) from refunds").await, 0);
+    let valid = "select count(*) from tickets where order_id = $1 and revoked_ms is null";
+    assert_eq!(arena.count_of(held.order, valid).await, 2, "both seats are still the fan's");
+    paid_in("EUR").await;
     arena.finish().await;
 }

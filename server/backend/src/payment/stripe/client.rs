@@ -103,8 +103,8 @@ pub(super) fn checked(id: &str) -> std::result::Result<&str, ProviderError> {
 }
 
 /// What a failed call means. The bank's "no" is a decline. A conflict with a call under the same key (409), too
-/// many calls (429), a fault behind the other side (424, 502 and more) and what is no answer at all (3xx) say nothing
-/// about what happened: the same call is made again. A 500 is over, and Stripe keeps it under the call's key.
+/// many calls (429), a fault behind the other side (424, 502 and more), a key that is not taken (401, 403), which its
+/// owner puts right, and what is no answer at all (3xx) say nothing about what happened: the same call is made again. A 500 is over, and Stripe keeps it under the call's key.
 /// Everything else is a definite "no".
 fn failure(status: u16, body: &[u8]) -> ProviderError {
     let FailureBody { kind, code, decline_code } =
@@ -115,7 +115,7 @@ fn failure(status: u16, body: &[u8]) -> ProviderError {
         400..=499 if kind.as_deref() == Some("card_error") => {
             ProviderError::Declined { code: decline_code.unwrap_or(word) }
         }
-        408 | 409 | 424 | 429 => ProviderError::unreadable(format!("Stripe answered {status}: {word}")),
+        401 | 403 | 408 | 409 | 424 | 429 => ProviderError::unreadable(format!("Stripe answered {status}: {word}")),
         400..=499 => ProviderError::Refused { code: word },
         500 => ProviderError::Faulted { code: word },
         _ => ProviderError::unreadable(format!("Stripe answered {status}: {word}")),
@@ -139,14 +139,13 @@ mod tests {
         for (status, body) in [
             (400, r#"{"error":{"type":"invalid_request_error","code":"payment_intent_unexpected_state"}}"#),
             (400, r#"{"error":{"type":"idempotency_error","message":"other parameters"}}"#),
-            (401, r#"{"error":{"type":"invalid_request_error","message":"Invalid API Key"}}"#),
             (404, r#"{"error":{"type":"invalid_request_error","code":"resource_missing"}}"#),
             (404, "no JSON"),
         ] {
             let error = failure(status, body.as_bytes());
             assert!(matches!(error, ProviderError::Refused { .. }) && error.is_final(), "{status} {body}: {error}");
         }
-        for status in [302, 408, 409, 424, 429, 502, 503, 504] {
+        for status in [302, 401, 403, 408, 409, 424, 429, 502, 503, 504] {
             let error = failure(status, br#"{"error":{"type":"api_error"}}"#);
             assert!(matches!(error, ProviderError::Unreachable(_)) && !error.is_final(), "{status}: {error}");
         }

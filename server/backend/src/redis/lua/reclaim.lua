@@ -24,7 +24,7 @@ if before and before.rc and before.st == 'paying' then
 end
 if ARGV[10] ~= '1' then return { 'gone' } end
 if before and (before.st ~= 'closed' or before.a ~= account) then return { 'standing' } end
--- It was paid, and has given its seats back: whoever asks for them now was sent before that.
+-- It has given its seats back, by the will of its account or once it was paid: whoever asks for them now comes late.
 if before and before.g then return { 'returned' } end
 
 local ending = { ids = {}, recs = {} }

@@ -9,6 +9,8 @@ if not rec or rec.a ~= account then return { 'missing' } end
 if rec.st == 'closed' or rec.st == 'closing' then return { 'again' } end
 if rec.st ~= 'held' then return { rec.st } end
 local now, delta = now_ms(), {}
+-- Late money must not have seats again that its fan gave back (`reclaim.lua`).
+rec.g = 1
 end_hold(id, rec, now, delta)
 redis.call('XADD', LOG, '*', 't', 'end', 'h', id, 'e', id, 'r', 'cancel', 'd', table.concat(delta, ','))
 return { 'ok' }

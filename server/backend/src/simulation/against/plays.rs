@@ -40,6 +40,20 @@ async fn taken(both: &mut Both, ask: &Again, fence: i64) {
     assert!(answer.starts_with("Took") && answer.ends_with(&format!("fence: {fence} }}")), "{answer}");
 }
 
+/// One seat that the account wants, inside by its pass 7.
+fn wish(hold: OrderId, seat: u32) -> Ask {
+    Ask {
+        hold,
+        account: sale::account(0),
+        nonce: 7,
+        wish: 1,
+        seats: vec![seat],
+        areas: Vec::new(),
+        allocations: Vec::new(),
+        lag_max_ms: LONG_MS,
+    }
+}
+
 /// Notes what the account has, in words of its own.
 async fn note(both: &Both, text: &str) {
     let mut connection = both.backend.seats.connection();
@@ -87,17 +101,7 @@ async fn no_account_has_less_than_nothing(both: &mut Both) {
     assert_eq!(done(both, Step::Settings(settings)).await, "true");
     let (account, open) = (sale::account(0), OrderId(Uuid::from_u128(3)));
     done(both, Step::Enter(account, 7, LONG_MS)).await;
-    let wish = Ask {
-        hold: open,
-        account,
-        nonce: 7,
-        wish: 1,
-        seats: vec![6],
-        areas: Vec::new(),
-        allocations: Vec::new(),
-        lag_max_ms: LONG_MS,
-    };
-    done(both, Step::Hold(wish)).await;
+    done(both, Step::Hold(wish(open, 6))).await;
     let ask = late(4, &[7, 9]);
     taken(both, &ask, 1).await;
     assert_eq!(has(both), Some((3, Some(open))));
@@ -115,6 +119,14 @@ async fn no_account_has_less_than_nothing(both: &mut Both) {
     assert_eq!(has(both), Some((1, None)));
 }
 
+async fn a_hold_that_its_account_gave_back_is_not_taken_by_late_money(both: &mut Both) {
+    // Inside since the play before.
+    let open = OrderId(Uuid::from_u128(6));
+    done(both, Step::Hold(wish(open, 6))).await;
+    assert_eq!(done(both, Step::Release(open, sale::account(0))).await, "Done");
+    assert_eq!(done(both, Step::Reclaim(late(6, &[6]), true)).await, "Returned");
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn late_requests_take_and_end_nothing_that_is_not_theirs() {
     let real = Real::start().await;
@@ -124,5 +136,6 @@ async fn late_requests_take_and_end_nothing_that_is_not_theirs() {
     only_the_try_that_asked_last_gives_up(&mut both).await;
     seats_that_were_given_back_are_not_taken_by_a_late_request(&mut both).await;
     no_account_has_less_than_nothing(&mut both).await;
+    a_hold_that_its_account_gave_back_is_not_taken_by_late_money(&mut both).await;
     real.stop().await;
 }

@@ -31,7 +31,7 @@ pub(crate) struct Record {
     pub(crate) pass: Option<u64>,
     /// How late money took these seats; it stays when they have gone back.
     pub(crate) reclaim: Option<Reclaimed>,
-    /// All seats of its paid order were given back.
+    /// All of its seats were given back, by its account or of its paid order.
     pub(crate) returned: bool,
 }
 
@@ -250,7 +250,10 @@ impl Hot {
             Some(HoldState::Closed | HoldState::Closing) => ShortAnswer::Again,
             Some(HoldState::Paying) => no("paying", &[]),
             Some(HoldState::Sold) => no("sold", &[]),
-            Some(HoldState::Held) => self.end_and_log(at, id),
+            Some(HoldState::Held) => {
+                self.set_returned(id);
+                self.end_and_log(at, id)
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use domain::{AttemptId, OrderId};
 use std::collections::BTreeSet;
 
 impl Hot {
-    /// Notes that all seats of a paid order go back.
+    /// Notes that all seats of a hold are given back: late money has them no more.
     pub(super) fn set_returned(&mut self, id: OrderId) {
         if let Some(record) = self.state.holds.get_mut(&id) {
             record.returned = true;

@@ -21,11 +21,16 @@ pub(super) enum Effect {
     None,
 }
 
+/// The reason of an entry by which an account gave its hold back.
+const GIVEN_BACK: &str = "cancel";
+
 /// One entry, understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Understood {
     /// Holds that ended, in order.
     pub(super) ended: Vec<Uuid>,
+    /// They ended by the will of their account.
+    pub(super) given_back: bool,
     pub(super) effect: Effect,
 }
 
@@ -62,7 +67,7 @@ pub(super) fn understand(entry: &LogEntry) -> Result<Understood, String> {
         other => return Err(format!("`{other}` is no kind of entry")),
     };
     let ended = ended(entry).ok_or_else(|| wrong("e"))?;
-    Ok(Understood { ended, effect })
+    Ok(Understood { ended, given_back: gives_back(entry), effect })
 }
 
 /// The holds that an entry ended; none when the list can't be read.
@@ -70,10 +75,17 @@ pub(super) fn ended(entry: &LogEntry) -> Option<Vec<Uuid>> {
     entry.field("e").split(',').filter(|id| !id.is_empty()).map(|id| Uuid::parse_str(id).ok()).collect()
 }
 
+/// Whether the holds that an entry ended were given back by their account.
+pub(super) fn gives_back(entry: &LogEntry) -> bool {
+    entry.field("t") == "end" && entry.field("r") == GIVEN_BACK
+}
+
 /// What a batch of entries comes to.
 #[derive(Debug, Default)]
 pub(super) struct Folded {
     pub(super) ended: Vec<Uuid>,
+    /// Those of them that their accounts gave back.
+    pub(super) given_back: Vec<Uuid>,
     pub(super) orders: rows::NewOrders,
     pub(super) entered: HashMap<Uuid, (String, i64, i64)>,
     pub(super) left: HashSet<Uuid>,
@@ -86,6 +98,9 @@ pub(super) fn fold(entries: impl IntoIterator<Item = Understood>) -> Folded {
     for entry in entries {
         for ended in entry.ended {
             folded.ended.push(ended);
+            if entry.given_back {
+                folded.given_back.push(ended);
+            }
             if let Some(at) = index.get(&ended) {
                 folded.orders.open[*at] = false;
             }
@@ -141,6 +156,15 @@ mod tests {
         assert_eq!(folded.orders.open, [false, true]);
         assert_eq!(folded.orders.item_seats, [3, 4, 3, 4]);
         assert_eq!(folded.ended, [Uuid::parse_str(HOLD).unwrap()]);
+    }
+
+    #[test]
+    fn only_what_an_account_gave_back_is_told_as_that() {
+        let end = |id, reason| vec![("t", "end"), ("h", id), ("e", id), ("r", reason)];
+        let entries = [end(HOLD, "cancel"), end(OTHER, "closed"), end(OTHER, "refund")];
+        let folded = fold(entries.iter().map(|fields| understand(&entry(fields)).unwrap()));
+        assert_eq!(folded.given_back, [Uuid::parse_str(HOLD).unwrap()]);
+        assert_eq!(folded.ended.len(), 2);
     }
 
     #[test]
