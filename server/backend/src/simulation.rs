@@ -5,8 +5,8 @@
 //! it can't drift from them. `world` runs the actors and brings the misfortunes, `checks` and `beliefs` say
 //! what must hold.
 //!
-//! `STARARENA_SEED=123` replays one run and tells its last steps; `STARARENA_SEEDS=1000` runs so many from
-//! `STARARENA_SEED_START` (0 where it is not set) on.
+//! `STARARENA_SEED=123` replays one run and tells its last steps, so many as `STARARENA_STEPS` says;
+//! `STARARENA_SEEDS=1000` runs so many from `STARARENA_SEED_START` (0 where it is not set) on.
 
 mod actors;
 mod against;

@@ -184,35 +184,39 @@ impl Backend {
 
     /// Posts the fees of lines, each once by its key.
     async fn post_fees(&self, row: &DifferenceRow) -> Result<Outcome> {
-        let mut tx = self.pg.begin().await?;
-        for line in row.theirs.iter().filter(|line| line.fee_minor != 0) {
-            let event = Event::ProviderFee {
-                provider: row.provider.clone(),
-                line: line.key(),
-                amount: Money::new(line.fee_minor, line.currency),
-            };
-            ledger::post(&mut tx, &event, self.now()).await?;
-        }
-        self.fault("before-fees-commit");
-        tx.commit().await?;
-        self.fault("fees-posted");
-        Ok(Outcome::Done)
+        let now = self.now();
+        let fee_of = |line: &ProviderLine| Event::ProviderFee {
+            provider: row.provider.clone(),
+            line: line.key(),
+            amount: Money::new(line.fee_minor, line.currency),
+        };
+        let lines = row.theirs.iter().filter(|line| line.fee_minor != 0);
+        self.post_lines(lines.map(|line| (fee_of(line), now)).collect()).await
     }
 
     /// Posts payouts that left or came back, each once by its id, at the provider's own time: a day is compared by it.
     async fn post_payouts(&self, row: &DifferenceRow) -> Result<Outcome> {
-        let mut tx = self.pg.begin().await?;
-        for line in &row.theirs {
+        let payout_of = |line: &ProviderLine| {
             let (provider, payout) = (row.provider.clone(), line.id.clone());
             let amount = Money::new(line.recorded_minor(), line.currency);
-            let event = match line.movement {
-                Movement::Payout => Event::ProviderPayout { provider, payout, amount },
-                Movement::PayoutFailure => Event::ProviderPayoutFailed { provider, payout, amount },
-                _ => continue,
-            };
-            ledger::post(&mut tx, &event, line.at).await?;
+            match line.movement {
+                Movement::Payout => Some((Event::ProviderPayout { provider, payout, amount }, line.at)),
+                Movement::PayoutFailure => Some((Event::ProviderPayoutFailed { provider, payout, amount }, line.at)),
+                _ => None,
+            }
+        };
+        self.post_lines(row.theirs.iter().filter_map(payout_of).collect()).await
+    }
+
+    /// Posts what lines of a settlement stand for, each once by its source.
+    async fn post_lines(&self, events: Vec<(Event, Millis)>) -> Result<Outcome> {
+        let mut tx = self.pg.begin().await?;
+        for (event, at) in &events {
+            ledger::post(&mut tx, event, *at).await?;
         }
+        self.fault("before-lines-commit");
         tx.commit().await?;
+        self.fault("lines-posted");
         Ok(Outcome::Done)
     }
 

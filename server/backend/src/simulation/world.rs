@@ -101,6 +101,7 @@ pub(crate) struct World {
     /// No new business: everything runs to its end.
     pub(crate) closing: bool,
     pub(crate) trace: Option<VecDeque<String>>,
+    trace_max: usize,
     pub(crate) current: String,
     pub(crate) step: u64,
     touched: bool,
@@ -111,7 +112,7 @@ pub(crate) struct World {
     down: [i64; 3],
 }
 
-/// The last steps that are kept to be told.
+/// The last steps that are kept to be told, unless `STARARENA_STEPS` names another number.
 const TRACE_MAX: usize = 250;
 /// Older states that a failover may bring back.
 const SNAPSHOTS_MAX: usize = 6;
@@ -147,6 +148,7 @@ impl World {
             beliefs: Beliefs::default(),
             closing: false,
             trace: None,
+            trace_max: std::env::var("STARARENA_STEPS").ok().and_then(|most| most.parse().ok()).unwrap_or(TRACE_MAX),
             current: String::new(),
             step: 0,
             touched: false,
@@ -159,7 +161,7 @@ impl World {
 
     pub(crate) fn say(&mut self, text: impl FnOnce(&Stores) -> String) {
         if let Some(trace) = &mut self.trace {
-            if trace.len() == TRACE_MAX {
+            if trace.len() >= self.trace_max {
                 trace.pop_front();
             }
             let text = text(&self.stores);
