@@ -5,7 +5,7 @@
 mod choices;
 mod outline;
 
-pub use crate::venue::csv::COLUMNS;
+pub use crate::venue::import::COLUMNS;
 pub use choices::{Choices, ColumnChoice, ENCODINGS, SEPARATORS};
 pub use outline::{CategoryRow, Counts, Outline, SectionRow, StandingRow};
 

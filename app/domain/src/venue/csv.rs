@@ -17,7 +17,7 @@ mod prices;
 mod records;
 mod text;
 
-pub use export::{COLUMNS, export, losses};
+pub use export::{export, losses};
 
 use std::collections::HashMap;
 

@@ -16,6 +16,23 @@ use crate::money::Money;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Our columns of a table, in the order in which they are written, as `docs/venues.md` explains them.
+pub const COLUMNS: [&str; 13] = [
+    "section",
+    "row",
+    "seat",
+    "x",
+    "y",
+    "category",
+    "price",
+    "currency",
+    "type",
+    "capacity",
+    "restricted_view",
+    "note",
+    "id",
+];
+
 /// Bytes of one file.
 pub const MAX_FILE_BYTES: usize = pretix::MAX_FILE_BYTES;
 /// Findings of one report that are told one by one, errors and warnings each: more than anybody reads,

@@ -9,24 +9,9 @@ use super::cells;
 use super::{blocked_path, note_path, price_path};
 use crate::money::Money;
 use crate::venue::finding::{Code, Finding};
+use crate::venue::import::COLUMNS;
 use crate::venue::plan::{Kind, Plan, Row, Seat, stepped};
 
-/// Our columns of a table, in the order in which they are written, as `docs/venues.md` explains them.
-pub const COLUMNS: [&str; 13] = [
-    "section",
-    "row",
-    "seat",
-    "x",
-    "y",
-    "category",
-    "price",
-    "currency",
-    "type",
-    "capacity",
-    "restricted_view",
-    "note",
-    "id",
-];
 /// Places that one finding names.
 const MAX_SEATS_NAMED: usize = 100;
 
