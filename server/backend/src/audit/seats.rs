@@ -10,15 +10,22 @@ use crate::redis::Keys;
 use crate::work::AFTER_SALE_MS;
 use domain::PerformanceId;
 use domain::hold::SeatState;
+use domain::live::LogPosition;
 use domain::order::OrderStatus;
 use redis::AsyncCommands as _;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::{Duration, Instant};
+use uuid::Uuid;
 
 /// How long the audit waits for the order writer to drain the log.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(20);
 /// How often it looks meanwhile.
 const DRAIN_LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often a seat has to be found different in both stores before that is told: they are read one after the other,
+/// and a sale goes on meanwhile.
+const LOOKS: usize = 5;
+/// How long a hold may take from one store to the other, at most a part of it.
+const LOOK_EVERY: Duration = Duration::from_millis(400);
 
 const fn named(invariant: &'static str, title: &'static str) -> Check {
     Check { invariant, title, scope: Scope::Performance }
@@ -38,31 +45,36 @@ pub(super) const CHECKS: &[Check] = &[WRITTEN, OWNERS, COUNTS, STORES, DOOR];
 type SeatsState = (Vec<u8>, HashMap<u32, String>, HashMap<String, String>, HashMap<String, String>, i64);
 
 impl Backend {
-    /// Waits until everything in the log, and everything that follows from it, is written; `false` when that
-    /// takes too long.
+    /// Waits until everything in the log, and everything that follows from it, is written. A sale that goes on is
+    /// never at its end: there `false` means that what was there at the beginning took too long.
     pub(super) async fn log_is_written(&self, id: PerformanceId) -> Result<bool> {
         let started = Instant::now();
+        let mut at_first: Option<(Option<LogPosition>, HashSet<Uuid>)> = None;
         loop {
             let sale = self.reload_sale(id).await?;
-            let last = self.seats.snapshot(&sale.keys, sale.row.epoch).await?.map(|read| read.at.to_string());
-            let written = log::position(&self.pg, id).await?.map(|(_, position)| position);
+            let last = self.seats.snapshot(&sale.keys, sale.row.epoch).await?.map(|read| read.at);
+            let written = log::position(&self.pg, id).await?.and_then(|(_, position)| LogPosition::parse(&position));
             // Long after the end nobody reads its log, in which no hold can begin any more.
             let over = sale.row.closes.plus(AFTER_SALE_MS) <= self.now();
-            let pending: i64 = sqlx::query_scalar(
-                "select (select count(*) from orders where performance_id = $1 and (
+            let pending: Vec<Uuid> = sqlx::query_scalar(
+                "select id from orders where performance_id = $1 and (
                     status = 'paid' or (status in ('paid', 'fulfilled') and confirmed_ms is null)
-                    or (status in ('closed', 'refused', 'refunded') and released_ms is null)))
-                 + (select count(*) from order_items i join orders o on o.id = i.order_id
-                    where o.performance_id = $1 and i.returned_ms is not null and i.released_ms is null)",
+                    or (status in ('closed', 'refused', 'refunded') and released_ms is null))
+                 union
+                 select i.order_id from order_items i join orders o on o.id = i.order_id
+                 where o.performance_id = $1 and i.returned_ms is not null and i.released_ms is null",
             )
             .bind(id.0)
-            .fetch_one(&self.pg)
+            .fetch_all(&self.pg)
             .await?;
-            if (over || (last.is_some() && last == written)) && pending == 0 {
+            if (over || (last.is_some() && last == written)) && pending.is_empty() {
                 return Ok(true);
             }
+            let pending: HashSet<Uuid> = pending.into_iter().collect();
+            let (end, waiting) = at_first.get_or_insert_with(|| (last, pending.clone()));
+            waiting.retain(|order| pending.contains(order));
             if started.elapsed() > DRAIN_TIMEOUT {
-                return Ok(false);
+                return Ok((over || (end.is_some() && *end <= written)) && waiting.is_empty());
             }
             tokio::time::sleep(DRAIN_LOOK_EVERY).await;
         }
@@ -77,9 +89,36 @@ impl Backend {
 
     /// The checks of a sale's seats and shoppers.
     pub(super) async fn audit_seats(&self, sale: &Sale, written: bool) -> Result<Vec<Finding>> {
+        let mut late = Evidence::default();
+        if !written {
+            late.add("the order writer did not drain the log in time".to_owned());
+        }
+        let (state, mut differing) = self.look_at(sale).await?;
+        for _ in 1..LOOKS {
+            if differing.is_empty() {
+                break;
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+            let (_, still) = self.look_at(sale).await?;
+            differing.retain(|line| still.contains(line));
+        }
+        let mut stores = Evidence::default();
+        differing.into_iter().for_each(|line| stores.add(line));
+        let (bytes, owner, holds, held_by, shoppers) = state;
+        Ok(vec![
+            late.of(WRITTEN),
+            owners(&bytes, &owner, &holds).of(OWNERS),
+            counts(&bytes, &held_by).of(COUNTS),
+            stores.of(STORES),
+            self.door(sale, shoppers).await?.of(DOOR),
+        ])
+    }
+
+    /// Reads a sale in both stores: what Redis has at one instant, and the seats of which they say another thing.
+    async fn look_at(&self, sale: &Sale) -> Result<(SeatsState, BTreeSet<String>)> {
         let mut connection = self.seats.connection();
         let keys = &sale.keys;
-        let (bytes, owner, holds, held_by, shoppers): SeatsState = redis::pipe()
+        let state: SeatsState = redis::pipe()
             .atomic()
             .get(keys.seats())
             .hgetall(keys.owner())
@@ -88,22 +127,14 @@ impl Backend {
             .zcard(keys.shoppers())
             .query_async(&mut connection)
             .await?;
-        let mut late = Evidence::default();
-        if !written {
-            late.add("the order writer did not drain the log in time".to_owned());
-        }
         let mut claimed: HashMap<u32, bool> = HashMap::new();
         for order in orders::owning(&self.pg, sale.id()).await? {
             let sold = matches!(order.status, OrderStatus::Paid | OrderStatus::Fulfilled);
             claimed.extend(order.seats.iter().filter_map(|seat| Some((u32::try_from(*seat).ok()?, sold))));
         }
-        Ok(vec![
-            late.of(WRITTEN),
-            owners(&bytes, &owner, &holds).of(OWNERS),
-            counts(&bytes, &held_by).of(COUNTS),
-            compare(&bytes, &claimed, &reclaiming(&owner, &holds)).of(STORES),
-            self.door(sale, shoppers).await?.of(DOOR),
-        ])
+        let (bytes, owner, holds, ..) = &state;
+        let differing = compare(bytes, &claimed, &reclaiming(owner, holds));
+        Ok((state, differing))
     }
 
     /// Who is inside stays inside when the maximum is lowered: nobody may have entered above it.
@@ -164,19 +195,19 @@ fn reclaiming(owner: &HashMap<u32, String>, holds: &HashMap<String, String>) -> 
 }
 
 /// `claimed`: the claimed seats in Postgres, each with whether it is sold. `undecided`: those that may be unclaimed.
-fn compare(bytes: &[u8], claimed: &HashMap<u32, bool>, undecided: &HashSet<u32>) -> Evidence {
-    let mut found = Evidence::default();
+fn compare(bytes: &[u8], claimed: &HashMap<u32, bool>, undecided: &HashSet<u32>) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
     for (seat, byte) in (0u32..).zip(bytes) {
         let here = SeatState::from_byte(*byte);
         match claimed.get(&seat) {
             Some(true) if here != SeatState::Sold => {
-                found.add(format!("seat {seat}, sold in Postgres and {here:?} in Redis"));
+                found.insert(format!("seat {seat}, sold in Postgres and {here:?} in Redis"));
             }
             Some(false) if here != SeatState::Held => {
-                found.add(format!("seat {seat}, claimed in Postgres and {here:?} in Redis"));
+                found.insert(format!("seat {seat}, claimed in Postgres and {here:?} in Redis"));
             }
             None if is_taken(*byte) && !undecided.contains(&seat) => {
-                found.add(format!("seat {seat}, {here:?} in Redis and unclaimed in Postgres"));
+                found.insert(format!("seat {seat}, {here:?} in Redis and unclaimed in Postgres"));
             }
             _ => {}
         }
