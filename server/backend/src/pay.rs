@@ -113,7 +113,7 @@ impl Backend {
         // The row is held: whoever cancels the performance comes before this, or finds the order being paid.
         if batches::is_cancelled(&mut *tx, row.performance).await? {
             tx.rollback().await?;
-            attempts::cancel(&self.pg, attempt.id, ended::first_question(self.now())).await?;
+            attempts::cancel_unopened(&self.pg, attempt.id).await?;
             return refuse(Code::SaleClosed, "the performance was cancelled");
         }
         let until = match self.seats.pay(&sale.keys, epoch, row.id, row.account, attempt.number, times).await? {
@@ -125,7 +125,7 @@ impl Backend {
             }
             PayAnswer::Gone => {
                 tx.rollback().await?;
-                attempts::cancel(&self.pg, attempt.id, ended::first_question(self.now())).await?;
+                attempts::cancel_unopened(&self.pg, attempt.id).await?;
                 return refuse(Code::HoldClosed, "the time for these seats has ended");
             }
         };

@@ -178,6 +178,19 @@ pub(crate) async fn cancel(db: impl PgExecutor<'_>, id: AttemptId, ask: Millis) 
     Ok(done.rows_affected() == 1)
 }
 
+/// Ends an attempt of which no provider was told; another one is left to its schedule. Who claims an attempt may find
+/// that of a click that came before: by then it is paid, perhaps.
+pub(crate) async fn cancel_unopened(db: impl PgExecutor<'_>, id: AttemptId) -> sqlx::Result<()> {
+    sqlx::query(
+        "update attempts set status = 'canceled', ended_queries = null
+         where id = $1 and status = 'created' and provider_ref is null",
+    )
+    .bind(id.0)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
 /// Notes that the money of an attempt is taken, also when it had ended without; `false` when that was noted before,
 /// or its money was set aside.
 pub(crate) async fn set_captured(db: impl PgExecutor<'_>, id: AttemptId, now: Millis) -> sqlx::Result<bool> {

@@ -214,9 +214,9 @@ impl Backend {
         for (event, at) in &events {
             ledger::post(&mut tx, event, *at).await?;
         }
-        self.fault("before-lines-commit");
+        self.fault("before-postings-commit");
         tx.commit().await?;
-        self.fault("lines-posted");
+        self.fault("postings-made");
         Ok(Outcome::Done)
     }
 

@@ -299,6 +299,11 @@ impl Actor {
         Self { world: Rc::clone(world), sale: Rc::default() }
     }
 
+    /// A line for those who read the steps of a run.
+    pub(crate) fn tell(&self, text: impl FnOnce() -> String) {
+        self.world.borrow_mut().say(|_| text());
+    }
+
     /// One call of a store: it is sent, and some time later it is executed and answered.
     pub(crate) async fn call<T: 'static>(
         &self,

@@ -191,6 +191,7 @@ async fn at_the_provider(me: &Actor, attempt: AttemptId) -> Reply<()> {
         stores.provider.fall_silent(attempt, now + silence);
     })
     .await?;
+    me.tell(|| format!("payment {} is {to:?} now, silent for {silence} ms", attempt.0.as_u128()));
     // The provider's event, or the fan's coming back: both make us look.
     if me.below(3) != 0 {
         money::settle(me, attempt).await?;
@@ -244,7 +245,7 @@ async fn begin_attempt(me: &Actor, hold: OrderId, row: &Order) -> Reply<Option<(
         PayAnswer::Until(until) => until.0,
         PayAnswer::Gone => {
             drop(open);
-            me.postgres("cancel attempt", move |rows| rows.set_attempt(id, AttemptStatus::Canceled)).await?;
+            me.postgres("cancel attempt", move |rows| rows.cancel_unopened(id)).await?;
             me.world.borrow_mut().beliefs.ended(hold);
             return Ok(None);
         }

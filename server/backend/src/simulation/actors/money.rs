@@ -50,7 +50,9 @@ pub(crate) async fn settle(me: &Actor, id: AttemptId) -> Reply<()> {
     let found = me.postgres("read attempt", move |rows| rows.attempts.get(&id).cloned()).await?;
     let Some(attempt) = found.filter(|attempt| attempt.status.is_open()) else { return Ok(()) };
     let Some(row) = order(me, attempt.order).await? else { return Ok(()) };
-    match payment_of(me, id, &attempt, &row).await? {
+    let there = payment_of(me, id, &attempt, &row).await?;
+    me.tell(|| format!("payment {} is {there:?}, its order {:?}", id.0.as_u128(), row.status));
+    match there {
         None | Some(There::Canceled) => attempt_canceled(me, id, &attempt, &row).await,
         Some(There::Captured) => captured(me, id, attempt.order).await,
         Some(There::Open) => {

@@ -240,6 +240,17 @@ impl Rows {
         Some(true)
     }
 
+    /// Ends an attempt of which the provider was not told: another click may have gone further with it.
+    pub(crate) fn cancel_unopened(&mut self, id: AttemptId) {
+        if self
+            .attempts
+            .get(&id)
+            .is_some_and(|attempt| attempt.status == AttemptStatus::Created && !attempt.known_there)
+        {
+            self.set_attempt(id, AttemptStatus::Canceled);
+        }
+    }
+
     /// Notes when the hold of a pending order ends, if the order is still as it was read.
     pub(crate) fn set_expires(&mut self, id: OrderId, read: &Order, expires: i64) {
         let same = |order: &&mut Order| order.status == OrderStatus::PendingPayment && order.version == read.version;
