@@ -75,7 +75,8 @@ async fn killed_while_a_refund_meets_faults_fails_and_is_tried_again_its_money_g
     let mut arena = patient().await;
     let owner = arena.member(Role::Owner).await;
     let (held, started) = bought(&arena, 1).await.remove(0);
-    arena.provider().switch(json!({ "fail_permille": 1000 })).await;
+    // Looking a refund up goes well: what fails is the call, and its answer is kept.
+    arena.provider().switch(json!({ "fail_stored_permille": 1000 })).await;
     let mut doomed = Doomed::start(&mut arena, Way::Retry).await;
     refund(&arena, &owner, &held).await;
     survives!(doomed, &mut arena, "its calls meet faults", !doomed.left.contains("refund-fault-noted"));
