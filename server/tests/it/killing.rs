@@ -81,6 +81,13 @@ async fn the_sale_survives(victim: Victim, seed: u64) {
     journal.assert_no_seat_told_twice(&lost);
     journal.assert_no_payment_lost(&arena).await;
     arena.assert_every_seat_is_sold_or_holdable(HOUSE, LIMIT as usize).await;
+    // What a loss leaves behind is the reconciler's work: it is over when two whole runs found nothing.
+    let mut clean = 0;
+    eventually!(RECOVERY, "nothing is left to be put right", {
+        let done = arena.backend.reconcile(arena.performance).await;
+        clean = if done.is_ok_and(|done| done.repairs.is_empty()) { clean + 1 } else { 0 };
+        clean == 2
+    });
     arena.finish().await;
 }
 
