@@ -81,6 +81,13 @@ async fn killed_while_a_refund_meets_faults_fails_and_is_tried_again_its_money_g
     refund(&arena, &owner, &held).await;
     survives!(doomed, &mut arena, "its calls meet faults", !doomed.left.contains("refund-fault-noted"));
     arena.provider().switch(json!({ "refund_fail": true })).await;
+    // As if its calls without an answer were long over: another key is due, for the old one answers as before.
+    for sql in [
+        "update refund_keys set open_ms = '{}', faults = 3, since_ms = since_ms - 60000",
+        "update refunds set due_ms = 0 where status in ('approved', 'submitted')",
+    ] {
+        sqlx::query(sql).execute(&arena.pg).await.unwrap();
+    }
     let failed = "select count(*) from refunds where order_id = $1 and status = 'failed'";
     survives!(doomed, &mut arena, "it has failed", arena.count_of(held.order, failed).await == 1);
     arena.provider().switch(json!({})).await;
