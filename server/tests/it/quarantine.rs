@@ -4,11 +4,11 @@ use crate::arena::provider::GOOD_CARD;
 use crate::arena::{Arena, Fan, SOON, Setup, program, run_to_end};
 use crate::late_success::taken_after_all;
 use crate::reclaim::ask_at;
+use crate::reconciliation::matched;
 use domain::account::Role;
 use domain::hold::Held;
 use domain::order::PayStarted;
 use domain::organizer::disputes::{DisputeDesk, SetAsideState, SetAsideView};
-use domain::settlement::schedule::{DAY_MS, day_of};
 use domain::{Code, OrderId};
 
 /// So that money goes back within a test.
@@ -193,11 +193,7 @@ async fn money_that_was_sent_back_can_be_settled_by_people_and_the_daily_match_k
     assert_eq!(balance(&arena, "refunds_payable").await, 0, "nothing is on its way");
     assert_eq!(balance(&arena, "provider_clearing").await, held.total.minor);
     assert_eq!(listed(&arena, &finance, id).await.state, SetAsideState::Settled);
-    let today = day_of(arena.backend.now());
-    let mut told = Vec::new();
-    for day in [today.plus(-DAY_MS), today] {
-        told.extend(arena.backend.match_day("sandbox", day).await.unwrap().open);
-    }
+    let told = matched(&arena).await;
     assert!(told.iter().all(|one| !one.key.contains(&refund)), "both of its lines are known: {told:?}");
     arena.finish().await;
 }
